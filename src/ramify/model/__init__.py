@@ -1,0 +1,1 @@
+"""The words everyone uses. Standard library and msgspec only; no input or output."""

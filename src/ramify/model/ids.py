@@ -1,0 +1,46 @@
+"""Ids that follow from what was seen, so that deriving everything again gives the same ones."""
+
+import hashlib
+from base64 import b32encode
+
+
+def digest(*parts: str | bytes | int | None) -> bytes:
+    """16 bytes over the parts; each part is length-prefixed, so no two lists of parts run together."""
+    state = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        raw = b"\x00" if part is None else part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
+        state.update(len(raw).to_bytes(4, "big"))
+        state.update(raw)
+    return state.digest()
+
+
+def short(prefix: str, *parts: str | bytes | int | None) -> str:
+    return f"{prefix}_{b32encode(digest(*parts)).decode()[:22].lower()}"
+
+
+def observation_id(*parts: str | bytes | int | None) -> str:
+    return short("obs", *parts)
+
+
+def call_id(request: str) -> str:
+    return short("call", request)
+
+
+def session_conversation_id(project: str, session: str) -> str:
+    return short("conv", project, "session", session)
+
+
+def rooted_conversation_id(call: str) -> str:
+    return short("conv", "root", call)
+
+
+def agent_task_id(project: str, session: str, agent: str) -> str:
+    return short("task", project, "agent", session, agent)
+
+
+def opened_task_id(call: str) -> str:
+    return short("task", "opened", call)
+
+
+def tool_call_id(project: str, call: str, native: str) -> str:
+    return short("tool", project, call, native)

@@ -1,0 +1,45 @@
+"""Tokens and money. Money is kept in billionths of a dollar, so that sums are exact."""
+
+from msgspec import Struct
+
+
+class Usage(Struct, frozen=True, array_like=True):
+    """What one call reported, or a sum over calls. `input` excludes what the cache read or wrote."""
+
+    calls: int = 0
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost_nano: int = 0
+    unpriced: int = 0  # calls whose model has no known price: the cost cannot be known
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.calls + other.calls,
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.cost_nano + other.cost_nano,
+            self.unpriced + other.unpriced,
+        )
+
+    def __sub__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.calls - other.calls,
+            self.input - other.input,
+            self.output - other.output,
+            self.cache_read - other.cache_read,
+            self.cache_write - other.cache_write,
+            self.cost_nano - other.cost_nano,
+            self.unpriced - other.unpriced,
+        )
+
+    @property
+    def cost_usd(self) -> float | None:
+        """None where some call has no price: no figure is better than a wrong one."""
+        return None if self.unpriced or not self.calls else self.cost_nano / 1e9
+
+
+NOTHING = Usage()
