@@ -1,0 +1,11 @@
+"""A user's mistake: what was wrong, with the value, and what to do about it. Anything else is our bug."""
+
+
+class UserMistake(Exception):
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} — {self.hint}" if self.hint else self.message
