@@ -1,6 +1,6 @@
 """Where a call stands: conversation, line (branch) and task. Follows from its links, and moves with them."""
 
-from ramify.linking import rollup
+from ramify.linking import results, rollup
 from ramify.linking.authorship import prompt_of
 from ramify.linking.conversation import first_attempt
 from ramify.linking.world import World, key
@@ -147,6 +147,11 @@ def _put_task(world: World, call: Call) -> None:
         task.caller = caller
     task.link = link
     task.parent = link.parent if link else ""
+    if tool is not None and tool.child == task.id:
+        results.settle_outcome(world, tool)
+    elif task.outcome:
+        task.outcome, task.outcome_at = "", 0
+        world.save("tasks", task)
     if task_facts(task) != before:
         world.save("tasks", task)
         if task.kind == "sub" and call.line == task.id:

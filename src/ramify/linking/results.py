@@ -106,9 +106,9 @@ def _name_agent(world: World, call: Call, tool: ToolCall, agent: str) -> None:
     """Only a tool that spawns can name its child: a shell may print anything."""
     if tool.name and tool.name not in world.rules.spawn_tools:
         return
-    if tool.agent == agent:
+    if tool.agent == agent and (tool.agent_at, tool.agent_evidence) <= (call.started, call.request):
         return
-    tool.agent, tool.agent_evidence = agent, call.request
+    tool.agent, tool.agent_at, tool.agent_evidence = agent, call.started, call.request
     world.add(key("agent", tool.project, tool.session, agent), call.started, tool.id)
     _wake_agent(world, tool)
     _wake_claims(world, tool)

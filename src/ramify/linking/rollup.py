@@ -37,14 +37,27 @@ def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
     if row is None:
         row = new_conversation(call, id)
     row.calls += sign
-    row.usage = row.usage + call.usage if sign > 0 else row.usage - call.usage
     if sign > 0:
+        row.usage = row.usage + call.usage
         row.opened = min(row.opened, call.started)
         row.active = max(row.active, call.ended or call.started)
+    else:
+        row.usage = row.usage - call.usage
+    if not call.session:  # only calls without a session ever move to another conversation
+        _keep_member(world, row, call, sign)
     if row.calls <= 0 and not row.session:
         world.drop("conversations", id)
     else:
         world.save("conversations", row)
+
+
+def _keep_member(world: World, row: Conversation, call: Call, sign: int) -> None:
+    members = key("member", row.id)
+    if sign > 0:
+        world.add(members, call.started, call.id)
+        return
+    world.remove(members, call.started, call.id)
+    row.active = max((one.ended or one.started for one in world.calls_at(members)), default=row.opened)
 
 
 def new_conversation(call: Call, id: str) -> Conversation:

@@ -97,6 +97,7 @@ class ToolCall(Struct, array_like=True):
     result_text: bytes = b""
     agent: str = ""  # the agent that its result or a notice names
     agent_evidence: str = ""
+    agent_at: int = 0
     notice_status: str = ""
     child: str = ""  # the task it spawned
     server: bool = False
