@@ -9,6 +9,7 @@ from typing import cast
 from aiohttp import web
 
 from bench.loops import run
+from ramify.capture.allocator import reuse_memory
 from ramify.capture.proxy import SERVER_OPTIONS, Proxy
 from ramify.model.observation import Observation
 
@@ -84,6 +85,7 @@ async def serve_upstream(port: int) -> None:
 
 
 async def serve_proxy(port: int, upstream: str) -> None:
+    reuse_memory()
     numbers = count()
     proxy = Proxy(
         upstream,

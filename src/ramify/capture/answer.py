@@ -1,13 +1,13 @@
 """The side that asked: its answer is written here as bytes, past aiohttp's own heads and automatic fields."""
 
-from aiohttp import web
+from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http import RawResponseMessage
 from aiohttp.streams import StreamReader
 from aiohttp.web_request import BaseRequest
 
 from ramify.capture.head import response_head
-from ramify.capture.tee import Exchange, RawHeaders, find
+from ramify.capture.tee import Exchange, RawHeaders
 
 LAST_CHUNK = b"0\r\n\r\n"
 
@@ -40,14 +40,13 @@ class Answer(web.StreamResponse):
         exchange.status = message.code
         exchange.answered = message.raw_headers
         head, chunked = self._head(message)
-        piece = payload.read_nowait() if payload.total_bytes else b""
-        if piece:
-            exchange.receive(piece)
-        if payload.is_eof() and payload.exception() is None:
-            end = LAST_CHUNK if chunked else b""
-            await self._write(head + framed(piece, chunked) + end)
+        if payload.is_eof():
+            piece = payload.read_nowait()
+            await self._write(head + framed(piece, chunked) + (LAST_CHUNK if chunked else b""))
+            if piece:
+                exchange.receive(piece)
             return
-        await self._write(head + framed(piece, chunked))
+        await self._write(head)
         if chunked:
             self._request.writer.enable_chunking()
         await self._pass_on(payload, exchange)
@@ -80,7 +79,7 @@ class Answer(web.StreamResponse):
     def _head(self, message: RawResponseMessage) -> tuple[bytes, bool]:
         version = self._request.version
         bodiless = self._request.method == "HEAD" or message.code in (204, 304)
-        sized = bool(find(message.raw_headers, b"content-length")) and not message.chunked
+        sized = hdrs.CONTENT_LENGTH in message.headers and not message.chunked
         chunked = not bodiless and not sized and version >= (1, 1)
         self._open = bool(self._request.keep_alive) and (bodiless or sized or chunked)
         head = response_head(
@@ -95,12 +94,14 @@ class Answer(web.StreamResponse):
 
     async def _pass_on(self, payload: StreamReader, exchange: Exchange) -> None:
         try:
-            while piece := await payload.readany():
-                exchange.receive(piece)
-                await self._write(piece)
+            while not payload.at_eof():
+                piece = (await payload.readchunk())[0]  # readany() would copy the pieces into one
+                if piece:
+                    exchange.receive(piece)
+                    await self._write(piece)
         except Exception as error:
-            # readany() hides what came before an early end; the client would have got it.
-            if not isinstance(error, ClientLeft) and (rest := b"".join(payload._buffer)):
+            # a reader hides what came before an early end; the client would have got it.
+            if not isinstance(error, ClientLeft) and (rest := left_over(payload)):
                 exchange.receive(rest)
                 await self._write(rest)
             raise
@@ -116,6 +117,10 @@ class Answer(web.StreamResponse):
             await self._request.writer.write_eof()
         except ConnectionError as error:
             raise ClientLeft from error
+
+
+def left_over(payload: StreamReader) -> bytes:
+    return b"".join(payload._buffer)[payload._buffer_offset :]
 
 
 def framed(piece: bytes, chunked: bool) -> bytes:

@@ -15,7 +15,7 @@ def dropped(headers: RawHeaders, chunked: bool) -> frozenset[bytes]:
     named = {
         option.strip().lower()
         for key, value in headers
-        if key.lower() == b"connection"
+        if len(key) == 10 and key.lower() == b"connection"
         for option in value.split(b",")
     }
     # A client that lists Host or Content-Length there would break the framing of its own message.

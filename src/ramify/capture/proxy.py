@@ -1,5 +1,6 @@
 """A reverse proxy that watches: every byte goes on as it came, and what passed is told to a sink afterwards.
 
+Observations are made one turn of the loop after the bytes they speak of: uvloop writes at the end of a turn.
 The server must run with `SERVER_OPTIONS`: without `handler_cancellation` a client that leaves is noticed only
 at the next write, and without `auto_decompress=False` compressed requests would be unpacked on the way.
 """
@@ -9,15 +10,16 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from aiohttp import ClientError, web
+from aiohttp import ClientError, hdrs, web
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http import HttpProcessingError, RawResponseMessage, StreamWriter
 from aiohttp.streams import StreamReader
+from multidict import istr
 
 from ramify.capture.answer import Answer, ClientLeft
-from ramify.capture.head import OURS, request_head
+from ramify.capture.head import request_head
 from ramify.capture.pool import LONGEST_FIELD, READ_BUFFER, Pool
-from ramify.capture.tee import Asked, Exchange, Sink, Watch, find, text
+from ramify.capture.tee import Asked, Exchange, Sink, Watch
 
 SERVER_OPTIONS: Final[dict[str, Any]] = {
     "handler_cancellation": True,
@@ -30,6 +32,7 @@ SERVER_OPTIONS: Final[dict[str, Any]] = {
 """Keyword arguments for `aiohttp.web.AppRunner`. Other routes must unpack compressed bodies themselves."""
 
 PREFIX = "/anthropic"
+PROJECT = istr("x-ramify-project")
 BODY_LIMIT = 64 * 2**20
 UPSTREAM_LEFT = (ClientError, HttpProcessingError, ConnectionError)
 """What reading an answer raises when no whole answer will come."""
@@ -81,9 +84,9 @@ class Proxy:
         return answer
 
     def _exchange(self, request: web.Request) -> Exchange:
-        headers = request.raw_headers
-        project = text(find(headers, OURS + b"project")) or self._project
-        asked = Asked(self._new_id(), project, request.method, target(request.raw_path), headers)
+        project = request.headers.get(PROJECT) or self._project
+        path = target(request.raw_path)
+        asked = Asked(self._new_id(), project, request.method, path, request.raw_headers)
         return Exchange(asked, self._watch)
 
     async def _relay(
@@ -95,7 +98,7 @@ class Proxy:
             message, payload = await final(connection)
             await answer.relay(message, payload, exchange)
             whole = sending is None or sending.done()
-            exchange.tell_response("complete")
+            asyncio.get_running_loop().call_soon(exchange.tell_response, "complete")
         except UPSTREAM_LEFT as error:
             if sending is not None and sending.done() and sending.exception():
                 raise ClientLeft from error
@@ -113,7 +116,7 @@ class Proxy:
         self, request: web.Request, connection: ResponseHandler, exchange: Exchange
     ) -> asyncio.Task[None] | None:
         """A body that is already here goes out with its head in one piece; else a task carries it across."""
-        chunked = bool(find(request.raw_headers, b"transfer-encoding"))
+        chunked = hdrs.TRANSFER_ENCODING in request.headers
         path = self._pool.base_path + target(request.raw_path)
         head = request_head(request.method, path, request.raw_headers, self._pool.host, chunked=chunked)
         loop = asyncio.get_running_loop()
@@ -126,7 +129,7 @@ class Proxy:
         body = request.content.read_nowait()
         exchange.request_body.add(body)
         await writer.write(head + body, drain=False)
-        exchange.tell_request()
+        loop.call_soon(exchange.tell_request)
         return None
 
     async def _refuse(
@@ -150,19 +153,19 @@ async def carry(
     """The request's body, piece by piece. Ends with an exception only when it was the client that failed."""
     while True:
         try:
-            piece = await content.readany()
+            piece = (await content.readchunk())[0]  # readany() would copy the pieces into one
         except Exception:
             drop(connection)  # wakes whoever waits for an answer that cannot come
             raise
         try:
-            if not piece:
+            if not piece and content.at_eof():
                 await writer.write_eof()
                 break
             exchange.request_body.add(piece)
             await writer.write(piece)
         except ConnectionError:
             return  # the upstream left: perhaps with an answer, which its reader will find
-    exchange.tell_request()
+    asyncio.get_running_loop().call_soon(exchange.tell_request)
 
 
 async def final(connection: ResponseHandler) -> tuple[RawResponseMessage, StreamReader]:
