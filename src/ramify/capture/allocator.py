@@ -1,4 +1,4 @@
-"""How the C library hands out memory for bodies. To be called once, by a process that does little but proxy."""
+"""How the C library hands out memory for bodies: called once, by a process that does little but proxy."""
 
 import ctypes
 import sys
