@@ -70,7 +70,7 @@ def test_a_value_with_another_name_stays(name: str) -> None:
 
 
 def test_only_strings_are_taken_and_all_other_bytes_stay() -> None:
-    document = b'{"password" : {"a":"b"},\t"token":7, "secret":"", "api_key" :  "abc" , "a":1e5,"a":"\\u00e9"}'
+    document = b'{"password" : {"a":"b"},\t"token":7, "secret":"", "api_key" :  "abc", "a":1e5,"a":"\\u00e9"}'
     assert redact_json(document) == document.replace(b'"abc"', b'"[redacted:secret]"')
 
 
