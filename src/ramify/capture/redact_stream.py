@@ -9,7 +9,8 @@ Redact = Callable[[bytes], bytes]
 
 # A quote inside a JSON string has a backslash before it, so these names can only be real names.
 DELTA = re.compile(rb'"type"\s*:\s*"(text|thinking|input_json|compaction)_delta"')
-FIELD = re.compile(rb'"(?:text|thinking|partial_json|content)"\s*:\s*"([^"\\]*+(?:\\(?:u[0-9A-Fa-f]{4}|[^u])[^"\\]*+)*+)')
+STRING = rb'[^"\\]*+(?:\\(?:u[0-9A-Fa-f]{4}|[^u])[^"\\]*+)*+'
+FIELD = re.compile(rb'"(?:text|thinking|partial_json|content)"\s*:\s*"(' + STRING + rb")")
 INDEX = re.compile(rb'"index"\s*:\s*(\d+)')
 
 
