@@ -298,13 +298,3 @@ def user_folder(kind: str, environment: Mapping[str, str], platform: str = sys.p
         ("XDG_DATA_HOME", (".local", "share")) if kind == "data" else ("XDG_CONFIG_HOME", (".config",))
     )
     return Path(environment.get(variable) or home.joinpath(*parts)) / "ramify"
-
-
-def table_of_settings() -> str:
-    """The documentation's table, in Markdown."""
-    rows = ["| setting | flag | variable | default | meaning |", "|---|---|---|---|---|"]
-    for setting in SETTINGS:
-        default = "" if setting.default is None else f"`{setting.default}`"
-        names = f"| `{setting.name}` | `{setting.flag}` | `{setting.variable}` |"
-        rows.append(f"{names} {default} | {setting.meaning} |")
-    return "\n".join(rows)

@@ -1,5 +1,6 @@
 """Where a command writes: results to standard output, everything else to standard error."""
 
+import json
 import os
 import sys
 from collections.abc import Iterable
@@ -16,8 +17,8 @@ WIDTH_OF_A_PIPE = 140  # nobody's window: wide enough to cut little, narrow enou
 class Output:
     """Colours and width are decided once; drawing functions only return what to draw."""
 
-    def __init__(self, color: str = "auto", json: bool = False) -> None:
-        self.json = json
+    def __init__(self, color: str = "auto", as_document: bool = False) -> None:
+        self.json = as_document
         self.color = color
         self.console = make_console(sys.stdout, color)
         self.now = datetime.now().astimezone()
@@ -37,6 +38,19 @@ class Output:
     def document(self, document: Any) -> None:
         """The machine's answer; indented where a person looks on."""
         sys.stdout.write(as_json(document, 2 if sys.stdout.isatty() else None) + "\n")
+
+    def line_of_json(self, place: dict[str, Any], body: str) -> None:
+        """One event of a stream, at once: whoever reads a pipe wants it now."""
+        try:
+            content = json.loads(body)
+        except ValueError:
+            content = body
+        sys.stdout.write(as_json({**place, "data": content}) + "\n")
+        sys.stdout.flush()
+
+    def clock(self) -> datetime:
+        """Now, for what runs on; `now` is when the command began."""
+        return datetime.now().astimezone()
 
     def say(self, text: str) -> None:
         sys.stderr.write(one_line(text) + "\n")
