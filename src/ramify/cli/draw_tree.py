@@ -43,6 +43,8 @@ def draw_tree(answer: Record, width: int, now: datetime, ids: bool = False) -> l
     drawn = heading(answer, width) + lines[:1]
     for place, line in enumerate(lines[1:]):
         drawn += [*headings.get(place, []), line]
+    for each in drawn:
+        each.truncate(width, overflow="ellipsis")
     return drawn if nodes else [*heading(answer, width), Text("  no tasks yet", "dim")]
 
 

@@ -25,7 +25,7 @@ with `NO_COLOR`; `--color` overrules both. Control characters in what agents sai
 and never sent to the terminal. `ramify run` ends with the exit status of the program it ran."""
 SETTINGS_INTRODUCTION = """\
 A flag beats a variable, a variable beats the file, the file beats the default. The file is `ramify.toml` in
-your configuration folder (`~/.config/ramify` on Linux), or the one that `--config` or `RAMIFY_CONFIG` names."""
+your configuration folder (`~/.config/ramify` on Linux), or what `--config` or `RAMIFY_CONFIG` names."""
 SETTINGS_EXAMPLE = """\
 ```toml
 port = 9000
