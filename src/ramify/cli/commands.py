@@ -1,0 +1,65 @@
+"""Every command, once: its name, what people want with it, and the family that carries it out."""
+
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    name: str
+    group: str
+    family: str  # a module of this package, imported only when one of its commands is asked for
+    summary: str
+
+
+CAPTURE = "Watch agents work"
+FIND = "Find something"
+ASK = "Ask about one thing, by its ID"
+KEEP = "Correct and look after"
+COMMANDS = (
+    Command("demo", CAPTURE, "serving", "a live multi-agent session on a throw-away store; needs no network"),
+    Command(
+        "run", CAPTURE, "running", "run a program with its agent traffic captured, then print what it did"
+    ),
+    Command("serve", CAPTURE, "serving", "capture, API, live feed and dashboard on one port"),
+    Command("import", CAPTURE, "importing", "read recorded traffic and transcripts into the store"),
+    Command("tail", CAPTURE, "tailing", "follow what happens, line by line or as a live tree"),
+    Command("conversations", FIND, "listing", "conversations, newest first"),
+    Command("tasks", FIND, "listing", "tasks, newest first; --roots for those that a person began"),
+    Command("calls", FIND, "listing", "calls to models, newest first"),
+    Command("search", FIND, "listing", "full text over everything that was said"),
+    Command("stats", FIND, "listing", "totals"),
+    Command("tree", ASK, "asking", "a task and everything it started; a conversation and its roots"),
+    Command("show", ASK, "asking", "everything known about it"),
+    Command("messages", ASK, "asking", "what was said, as a conversation"),
+    Command("subtasks", ASK, "asking", "the tasks it gave to others"),
+    Command("tools", ASK, "asking", "the tools it used"),
+    Command("tool", ASK, "asking", "one tool call: what went in, what came out"),
+    Command("reasoning", ASK, "asking", "what the agent thought and explained"),
+    Command(
+        "why", ASK, "asking", "how it is linked: rule, certainty, evidence, and what else it might have been"
+    ),
+    Command("link", KEEP, "correcting", "say that one task was started by another; outlives every rebuild"),
+    Command("unlink", KEEP, "correcting", "say that a task was started by nobody known"),
+    Command("rebuild", KEEP, "upkeep", "derive everything again from what was seen"),
+    Command("doctor", KEEP, "upkeep", "check store and capture, and say what to do"),
+)
+BY_NAME = {command.name: command for command in COMMANDS}
+
+FIRST_STEPS = (
+    ("ramify demo", "see it work, with nothing to set up"),
+    ("ramify run -- claude", "run your agent, then read the tree of what it did"),
+    ("ramify tasks --roots", "what has been asked so far"),
+)
+
+
+def overview() -> str:
+    """What `ramify --help` prints."""
+    widest = max(len(command.name) for command in COMMANDS)
+    lines = ["Ramify shows what your AI agents, and the agents those agents started, really did.", ""]
+    lines += ["Usage: ramify COMMAND [OPTIONS]", "", "Try first:"]
+    lines += [f"  {example:<22}  {meaning}" for example, meaning in FIRST_STEPS]
+    for group in dict.fromkeys(command.group for command in COMMANDS):
+        lines += ["", f"{group}:"]
+        lines += [f"  {each.name:<{widest}}  {each.summary}" for each in COMMANDS if each.group == group]
+    lines += ["", "An ID is Ramify's own, or any id of the protocol: toolu_…, a session, an agent, a task."]
+    lines += ["ramify COMMAND --help explains a command; ramify --version prints the version.", ""]
+    return "\n".join(lines)

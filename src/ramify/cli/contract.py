@@ -1,0 +1,43 @@
+"""What the command line needs of the rest: the surface of `ramify.app`, and nothing beside it."""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from ramify.query.service import Questions
+from ramify.settings import Settings
+
+Progress = Callable[[int, int], None]
+"""Called with how much is done and how much there is; 0 while that is not known."""
+
+
+class Opened(Protocol):
+    """A store that is open."""
+
+    questions: Questions
+
+    def close(self) -> None: ...
+    def link(self, child: str, parent: str) -> dict[str, Any]: ...
+    def unlink(self, child: str) -> dict[str, Any]: ...
+    def import_paths(self, paths: list[Path], format: str, progress: Progress) -> dict[str, Any]: ...
+    def rebuild(self, dry_run: bool, progress: Progress) -> dict[str, Any]: ...
+    def doctor(self) -> list[dict[str, Any]]: ...
+
+
+class Opener(Protocol):
+    def open(
+        self, store: str | None, *, project: str | None = None, create: bool = True, write: bool = False
+    ) -> Opened: ...
+
+
+class Application(Protocol):
+    Ramify: Opener
+
+    def serve(self, settings: Settings) -> int: ...
+    def demo(self, settings: Settings) -> int: ...
+
+
+def application() -> Application:
+    """Imported on use: `ramify --help` and a mistyped option need no store and no server."""
+    return cast(Application, import_module("ramify.app"))

@@ -1,0 +1,98 @@
+"""Why two things are linked: the rule, how certain, on what evidence, and what else it might have been."""
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from ramify.cli.safe_text import one_line
+from ramify.cli.words import Record
+
+RULES = {
+    "agent-id-header": "the request carried the sub-agent's own id in a header",
+    "parent_tool_use_id": "the message names the tool call it belongs to",
+    "task_started": "the client announced the task with the tool call's id",
+    "agent-id-in-result": "the tool call's result names the sub-agent's id",
+    "sidecar": "a file beside the transcript names the tool call",
+    "prompt-match": "it began with exactly the words that the tool call asked for",
+    "prefix-match": "its request repeats the other's messages, then goes on",
+    "compact-summary": "it begins with the summary that the other wrote",
+    "referenceTaskIds": "the message refers to the task by id",
+    "parentTaskId": "the message names its parent task",
+    "workflow-node": "the workflow's node started it",
+    "result-task-id": "the result names the task",
+    "progress": "the progress notice names the task",
+    "operation": "the caller grouped them",
+    "traceparent": "the request carried the trace of the other",
+    "span-parent": "its span is inside the other's",
+    "span-link": "its span links to the other's",
+    "same-trace": "both are in one trace",
+    "manual": "a person said so",
+}
+METER = 10
+
+
+def draw_why(answer: Record, width: int) -> list[Text]:
+    lines = [Text(one_line(answer.get("id") or ""), "bold")]
+    links = answer.get("links") or []
+    for link in links:
+        lines += draw_link(link, answer.get("id"))
+    if not links:
+        lines.append(Text("  no link: nothing is known to have started it", "dim"))
+    lines += draw_losers(answer.get("candidates") or [])
+    for line in lines:
+        line.truncate(width, overflow="ellipsis")
+    return lines
+
+
+def draw_link(link: Record, id: object) -> list[Text]:
+    away = link.get("child") not in (None, id)
+    head = Text("  → " if away else "  ← ", "cyan").append(one_line(link.get("kind") or "linked"), "bold")
+    head.append(" ").append(one_line((link.get("child") if away else link.get("parent")) or "?"))
+    rule = one_line(link.get("rule") or "?")
+    lines = [head, row("rule", Text(rule, "bold").append(explained(rule), "dim"))]
+    lines.append(row("certainty", certainty(link.get("certainty"))))
+    if link.get("via") or link.get("via_id"):
+        ids = [one_line(part) for part in (link.get("via"), link.get("via_id")) if part]
+        lines.append(row("through", Text("  ".join(ids))))
+    for place, seen in enumerate(link.get("evidence") or ()):
+        lines.append(row("" if place else "evidence", Text(one_line(seen), "dim")))
+    if link.get("replaced_by") or link.get("superseded"):
+        lines.append(
+            row("replaced", Text(one_line(link.get("replaced_by") or "by stronger evidence"), "yellow"))
+        )
+    return lines
+
+
+def explained(rule: str) -> str:
+    return f"  {RULES[rule]}" if rule in RULES else ""
+
+
+def row(name: str, value: Text) -> Text:
+    return Text(f"    {name:<11}", "dim", no_wrap=True).append_text(value)
+
+
+def certainty(value: object) -> Text:
+    if not isinstance(value, int | float):
+        return Text("not known", "yellow")
+    full = round(max(0.0, min(1.0, value)) * METER)
+    style = "green" if value >= 1 else "yellow"
+    line = Text("━" * full, style).append("╌" * (METER - full), "dim").append(f" {value:.2g}", style)
+    return line.append("  stated" if value >= 1 else "  inferred", "dim")
+
+
+def draw_losers(candidates: Sequence[Record]) -> list[Text]:
+    if not candidates:
+        return []
+    lines = [Text("  what else it might have been", "bold")]
+    for candidate in candidates:
+        line = Text("  ⊘ ", "magenta").append(one_line(candidate.get("parent") or "?"))
+        line.append(f"  {one_line(candidate.get('rule') or '')}", "dim")
+        value = candidate.get("certainty")
+        lines.append(line.append(f" {value:.2g}" if isinstance(value, int | float) else "", "dim"))
+        lines.append(
+            row(
+                "not, because",
+                Text(" ").append(one_line(candidate.get("rejected_because") or "no reason kept")),
+            )
+        )
+    return lines

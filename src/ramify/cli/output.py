@@ -1,0 +1,78 @@
+"""Where a command writes: results to standard output, everything else to standard error."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, TextIO
+
+from rich.console import Console, RenderableType
+
+from ramify.cli.safe_text import as_json, one_line
+
+WIDTH_OF_A_PIPE = 140  # nobody's window: wide enough to cut little, narrow enough to read in a log
+
+
+class Output:
+    """Colours and width are decided once; drawing functions only return what to draw."""
+
+    def __init__(self, color: str = "auto", as_document: bool = False) -> None:
+        self.json = as_document
+        self.color = color
+        self.console = make_console(sys.stdout, color)
+        self.now = datetime.now().astimezone()
+
+    @property
+    def width(self) -> int:
+        return self.console.width
+
+    def show(self, *parts: RenderableType) -> None:
+        for part in parts:
+            self.console.print(part, soft_wrap=False)
+
+    def lines(self, lines: Iterable[RenderableType]) -> None:
+        for line in lines:
+            self.console.print(line, no_wrap=True, overflow="ellipsis", crop=True)
+
+    def document(self, document: Any) -> None:
+        """The machine's answer; indented where a person looks on."""
+        sys.stdout.write(as_json(document, 2 if sys.stdout.isatty() else None) + "\n")
+
+    def line_of_json(self, place: dict[str, Any], body: str) -> None:
+        """One event of a stream, at once: whoever reads a pipe wants it now."""
+        try:
+            content = json.loads(body)
+        except ValueError:
+            content = body
+        sys.stdout.write(as_json({**place, "data": content}) + "\n")
+        sys.stdout.flush()
+
+    def clock(self) -> datetime:
+        """Now, for what runs on; `now` is when the command began."""
+        return datetime.now().astimezone()
+
+    def say(self, text: str) -> None:
+        sys.stderr.write(one_line(text) + "\n")
+
+
+def make_console(file: TextIO, color: str) -> Console:
+    """Text is never markup here, so an agent cannot style, link or hide anything."""
+    terminal = file.isatty()
+    muted = not terminal or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    plain = color == "never" or (color == "auto" and muted)
+    console = Console(
+        file=file,
+        markup=False,
+        highlight=False,
+        emoji=False,
+        soft_wrap=False,
+        # Sixteen colours: the reader's own theme decides what they look like, light or dark.
+        color_system=None if plain else "standard",
+        force_terminal=True if color == "always" else None,
+        no_color=plain,
+        legacy_windows=False,
+    )
+    if not terminal and not os.environ.get("COLUMNS", "").isdigit():
+        console.width = WIDTH_OF_A_PIPE
+    return console

@@ -1,0 +1,121 @@
+"""The command line's grammar: options that several commands share, and refusals in one line."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import NoReturn
+
+from ramify.model.mistake import UserMistake
+from ramify.setting_readers import (
+    read_address,
+    read_count,
+    read_duration,
+    read_names,
+    read_port,
+    read_size,
+)
+from ramify.settings import SETTINGS
+
+STATUSES = (
+    "pending", "submitted", "working", "input-required", "auth-required",
+    "completed", "failed", "canceled", "rejected", "unknown",
+)  # fmt: skip
+
+
+WRITTEN_AS: dict[Callable[[str], object], str] = {
+    read_port: "N",
+    read_count: "N",
+    read_address: "URL",
+    read_names: "NAMES",
+    read_duration: "TIME",
+    read_size: "SIZE",
+}
+NAMED_AS = {"store": "URL", "project": "NAME", "token": "TEXT", "prices": "FILE"}
+
+
+class Parser(argparse.ArgumentParser):
+    """One command's parser. Mistakes are raised, for `main` to tell them in one line."""
+
+    def __init__(self, name: str, summary: str) -> None:
+        super().__init__(
+            prog=f"ramify {name}", description=summary[:1].upper() + summary[1:] + ".", allow_abbrev=False
+        )
+
+    def error(self, message: str) -> NoReturn:
+        needed = "the following arguments are required: "
+        hint = f"see {self.prog} --help"
+        if message.startswith(needed):
+            raise UserMistake(f"{self.prog} needs {message.removeprefix(needed)}", hint)
+        raise UserMistake(message.removeprefix("argument ").replace(": must be", " must be", 1), hint)
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        arguments, unknown = self.parse_known_args(words)
+        if not unknown:
+            return arguments
+        stray = unknown[0]
+        if not stray.startswith("-"):
+            raise UserMistake(f"{self.prog} does not expect {stray!r}", f"see {self.prog} --help")
+        known = [option for action in self._actions for option in action.option_strings]
+        raise UserMistake(
+            f"{self.prog} has no option {stray!r}",
+            nearest(stray.partition("=")[0], known, f"{self.prog} --help"),
+        )
+
+
+def nearest(word: str, known: Sequence[str], otherwise: str) -> str:
+    found = get_close_matches(word, known, 1, 0.5)
+    return f"did you mean {found[0]}?" if found else f"see {otherwise}"
+
+
+def add_settings(parser: Parser, *areas: str) -> None:
+    """Flags come from the one list of settings; their values stay text until all places were asked."""
+    for setting in SETTINGS:
+        if setting.area in areas:
+            default = f" (default: {setting.default})" if setting.default else ""
+            meaning = (setting.meaning + default).replace("%", "%%")
+            metavar = WRITTEN_AS.get(setting.read) or NAMED_AS.get(setting.name, setting.name.upper())
+            parser.add_argument(setting.flag, dest=setting.name, metavar=metavar, help=meaning)
+    parser.add_argument("--config", metavar="FILE", help="a settings file instead of the usual ramify.toml")
+
+
+def add_color(parser: Parser) -> None:
+    parser.add_argument(
+        "--color",
+        type=one_of("auto", "always", "never"),
+        default="auto",
+        metavar="WHEN",
+        help="auto (default: only on a terminal, and not with NO_COLOR), always or never",
+    )
+
+
+def add_reading(parser: Parser) -> None:
+    """What every command that prints records has."""
+    add_settings(parser, "store")
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    add_color(parser)
+
+
+def add_paging(parser: Parser) -> None:
+    parser.add_argument(
+        "--limit", type=limit, default=50, metavar="N", help="at most N (default 50; 0 = all)"
+    )
+    parser.add_argument("--cursor", metavar="TEXT", help="where the page before this one said to go on")
+
+
+def add_tree(parser: Parser) -> None:
+    parser.add_argument("--tree", action="store_true", help="with everything under it, not only its own")
+
+
+def limit(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"must be a number, 0 for all, not {text!r}")
+    return int(text)
+
+
+def one_of(*words: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in words:
+            raise argparse.ArgumentTypeError(f"must be one of {', '.join(words)}, not {text!r}")
+        return text
+
+    return read

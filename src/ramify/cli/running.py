@@ -1,0 +1,130 @@
+"""`run`: a program, captured; then the tree of what it did. The exit status is the program's own."""
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from ramify.cli.background import Background
+from ramify.cli.child import run_child
+from ramify.cli.client import Server, Unreachable
+from ramify.cli.draw_tree import draw_tree, summary
+from ramify.cli.output import make_console
+from ramify.cli.parser import Parser, add_color, add_settings
+from ramify.cli.safe_text import one_line
+from ramify.cli.session import Part, Session
+from ramify.cli.settling import wait_until_settled
+from ramify.cli.words import moment
+from ramify.model.mistake import UserMistake
+from ramify.settings import BY_NAME, SETTINGS, is_loopback
+
+BASE = "ANTHROPIC_BASE_URL"
+MOST_ROOTS = 20
+NOTHING_SEEN = f"no traffic was seen — does the program use the Anthropic API, and {BASE}?"
+
+
+def run_options(parser: Parser) -> None:
+    add_settings(parser, "store", "address", "capture")
+    add_color(parser)
+    parser.add_argument(
+        "command",
+        metavar="COMMAND",
+        nargs=argparse.REMAINDER,
+        help="the program and its own options, after --",
+    )
+
+
+def run(session: Session) -> int:
+    command = wanted(session.arguments.command)
+    server = Server(session.settings)
+    with serving(session, server, os.environ) as seq:
+        began = datetime.now(UTC)
+        status = run_child(command, captured(os.environ, server.address))
+        try:
+            report(session, server, seq, began)
+        except Unreachable as problem:
+            session.output.say(f"ramify: {problem}; nothing to show")
+    return status
+
+
+def wanted(words: list[str]) -> list[str]:
+    command = words[1:] if words[:1] == ["--"] else words
+    if not command:
+        raise UserMistake("ramify run needs a COMMAND", "for example ramify run -- claude")
+    if shutil.which(command[0]) is None:
+        raise UserMistake(f"there is no program {command[0]!r}", "check the name and your PATH")
+    return command
+
+
+def captured(environment: Mapping[str, str], address: str) -> dict[str, str]:
+    """The one thing that a client needs; custom headers and all else are the user's own."""
+    return {**environment, BASE: address}
+
+
+@contextmanager
+def serving(session: Session, server: Server, environment: Mapping[str, str]) -> Iterator[int]:
+    """A server that answers: the one that runs, else one of our own for as long as the program lives."""
+    upstream = upstream_of(session, server.address, environment)
+    health = server.health()
+    if health is not None:
+        if upstream:
+            session.output.say(f"ramify: a server runs already, so its own upstream is used, not {upstream}")
+        yield int(health["seq"])
+        return
+    with Background(server_environment(session.arguments, upstream, environment)) as background:
+        yield int(background.wait(server)["seq"])
+
+
+def server_environment(
+    arguments: argparse.Namespace, upstream: str | None, environment: Mapping[str, str]
+) -> dict[str, str]:
+    """Our flags as the server's variables: a token on its command line could be read by everybody."""
+    given = {setting.variable: getattr(arguments, setting.name) for setting in SETTINGS}
+    given["RAMIFY_CONFIG"] = arguments.config
+    given[BY_NAME["anthropic_upstream"].variable] = arguments.anthropic_upstream or upstream
+    return {**environment, **{name: value for name, value in given.items() if value is not None}}
+
+
+def upstream_of(session: Session, address: str, environment: Mapping[str, str]) -> str | None:
+    """Where the program would have gone without us, unless a setting says otherwise."""
+    if session.settings.anthropic_upstream != BY_NAME["anthropic_upstream"].default:
+        return None
+    before = environment.get(BASE, "").rstrip("/")
+    return before if before and not same_place(before, address) else None
+
+
+def same_place(one: str, other: str) -> bool:
+    """Forwarding to ourselves would go round in a circle, by whatever name this machine is called."""
+    left, right = urlsplit(one), urlsplit(other)
+    return left.port == right.port and is_loopback(left.hostname or "") and is_loopback(right.hostname or "")
+
+
+def report(session: Session, server: Server, seq: int, began: datetime) -> None:
+    """On standard error: standard output belongs to the program."""
+    if wait_until_settled(server) == seq:
+        session.output.say(f"ramify: {NOTHING_SEEN}")
+        return
+    console = make_console(sys.stderr, session.output.color)
+    roots = roots_since(server, began)
+    for root in reversed(roots):
+        answer = server.ask(f"tasks/{quote(root['id'], safe='')}/tree")
+        console.print()
+        for line in draw_tree(answer, console.width, session.output.clock()):
+            console.print(line, no_wrap=True, crop=True)
+        console.print(summary(answer), style="dim")
+    place = f"/task/{quote(roots[0]['id'], safe='')}" if len(roots) == 1 else ""
+    console.print(one_line(f"{server.address}{place}"), style="blue")
+
+
+def roots_since(server: Server, began: datetime) -> list[dict[str, Any]]:
+    """Newest first, as the server lists them."""
+    found = server.ask("tasks", roots="true", limit=MOST_ROOTS)["items"]
+    return [task for task in found if (opened := moment(task.get("opened"))) and opened >= began]
+
+
+FAMILY = {"run": Part(run_options, run)}

@@ -1,0 +1,76 @@
+"""What a command is given: its arguments, the settings, where to write, and the store when it asks for it."""
+
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from os import environ
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ramify.cli.contract import Opened, application
+from ramify.cli.output import Output
+from ramify.cli.parser import Parser
+from ramify.settings import SETTINGS, Settings, load
+
+PAGE = 1000
+
+
+class Session:
+    def __init__(self, arguments: Namespace) -> None:
+        self.arguments = arguments
+        self.settings = load_settings(arguments)
+        color = getattr(arguments, "color", "auto")
+        self.output = Output(color, getattr(arguments, "json", False))
+
+    @contextmanager
+    def opened(self, write: bool = False, create: bool = False) -> Iterator[Opened]:
+        project = self.settings.project
+        store = application().Ramify.open(self.settings.store, project=project, create=create, write=write)
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+class Part(NamedTuple):
+    """One command of a family: the options it has and what it does."""
+
+    options: Callable[[Parser], None]
+    act: Callable[[Session], int]
+
+
+def load_settings(arguments: Namespace) -> Settings:
+    flags = {setting.name: getattr(arguments, setting.name, None) for setting in SETTINGS}
+    named = getattr(arguments, "config", None)
+    return load(flags, environ, Path(named) if named else None)
+
+
+def gather(
+    ask: Callable[[int, str | None], dict[str, Any]], limit: int, cursor: str | None
+) -> dict[str, Any]:
+    """One page, or with limit 0 all of them, asked page by page."""
+    if limit:
+        return ask(limit, cursor)
+    items: list[Any] = []
+    while True:
+        answer = ask(PAGE, cursor)
+        items += answer["items"]
+        cursor = answer.get("next")
+        if not cursor:
+            return {**answer, "items": items, "next": None}
+
+
+def show_page(session: Session, answer: dict[str, Any], lines: Sequence[Any], empty: str) -> int:
+    """A list on standard output; on standard error what to do when it is empty or goes on."""
+    if session.output.json:
+        session.output.document(answer)
+        return 0
+    if not answer["items"]:
+        session.output.say(empty)
+        return 0
+    session.output.lines(lines)
+    if answer.get("next"):
+        session.output.say(
+            f"{len(answer['items'])} shown, there are more: --limit 0 for all, or --cursor {answer['next']}"
+        )
+    return 0

@@ -1,0 +1,75 @@
+"""Looking after a store: derive everything again, and check that all is well."""
+
+from typing import Any
+
+from rich.text import Text
+
+from ramify.cli.columns import CHECKS
+from ramify.cli.draw_list import draw_list
+from ramify.cli.parser import Parser, add_reading
+from ramify.cli.progress import progress_bar
+from ramify.cli.safe_text import one_line
+from ramify.cli.session import Part, Session
+from ramify.cli.words import Record, plural
+
+MOST_MOVED = 50
+
+
+def rebuild_options(parser: Parser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="only say what would move")
+    add_reading(parser)
+
+
+def rebuild(session: Session) -> int:
+    dry = session.arguments.dry_run
+    with (
+        session.opened(write=not dry) as store,
+        progress_bar("rebuilding", session.arguments.color) as progress,
+    ):
+        answer = store.rebuild(dry, progress)
+    if session.output.json:
+        session.output.document(answer)
+    else:
+        session.output.lines(draw_rebuild(answer))
+    return 0
+
+
+def draw_rebuild(answer: Record) -> list[Text]:
+    moved = answer.get("moved") or []
+    verb = "would move" if answer.get("dry_run") else "moved"
+    seen = plural(answer.get("observations") or 0, "observation")
+    lines = [Text(f"{seen} read again: {len(moved):,} {verb}, {answer.get('same') or 0:,} stay as they were")]
+    for move in moved[:MOST_MOVED]:
+        line = Text(f"  {one_line(move.get('id'))}  ").append(described(move.get("was")), "red")
+        lines.append(line.append(" → ", "dim").append(described(move.get("now")), "green"))
+    if len(moved) > MOST_MOVED:
+        lines.append(Text(f"  … and {len(moved) - MOST_MOVED:,} more; --json lists them all", "dim"))
+    return lines
+
+
+def described(place: Any) -> str:
+    return "nothing" if place is None else one_line(place)
+
+
+def doctor(session: Session) -> int:
+    """1 when something is broken: a script can ask."""
+    with session.opened(create=True) as store:
+        checks = store.doctor()
+    if session.output.json:
+        session.output.document(checks)
+    else:
+        session.output.lines(draw_checks(checks, session))
+    return 1 if any(check.get("status") == "fail" for check in checks) else 0
+
+
+def draw_checks(checks: list[dict[str, Any]], session: Session) -> list[Text]:
+    lines = draw_list(CHECKS, checks, session.output.width, session.output.now)[1:]
+    drawn: list[Text] = []
+    for check, line in zip(checks, lines, strict=True):
+        drawn.append(line)
+        if check.get("hint") and check.get("status") != "ok":
+            drawn.append(Text(f"   → {one_line(check['hint'])}", "yellow"))
+    return drawn
+
+
+FAMILY = {"rebuild": Part(rebuild_options, rebuild), "doctor": Part(add_reading, doctor)}

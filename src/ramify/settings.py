@@ -1,0 +1,300 @@
+"""Every setting, once: this list drives flags, variables, `ramify.toml`, defaults and documentation."""
+
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from ramify.model.mistake import UserMistake
+from ramify.setting_readers import (
+    HOUR,
+    read_address,
+    read_count,
+    read_duration,
+    read_names,
+    read_port,
+    read_size,
+    read_text,
+)
+
+
+class Setting(Struct, frozen=True):
+    """`area` says which commands have a flag for it: "store" all, "address" those that talk to a server,
+    "capture" those that start one. `default` is written as a person would write it."""
+
+    name: str
+    area: str
+    default: str | None
+    read: Callable[[str], object]
+    example: str
+    meaning: str
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        return "RAMIFY_" + self.name.upper()
+
+
+SETTINGS = (
+    Setting(
+        "store",
+        "store",
+        None,
+        read_text,
+        "sqlite:/data/ramify.db",
+        "where everything is kept; by default a SQLite file in your data folder",
+    ),
+    Setting(
+        "project",
+        "store",
+        None,
+        read_text,
+        "billing",
+        "whose data it is: what is recorded without a project of its own gets this one (else `default`), "
+        "and lists show only this one (else all)",
+    ),
+    Setting(
+        "host",
+        "address",
+        "127.0.0.1",
+        read_text,
+        "0.0.0.0",
+        "the address to listen on; any other than this machine's own needs a token",
+    ),
+    Setting(
+        "port", "address", "8377", read_port, "9000", "the one port for capture, API, live feed and dashboard"
+    ),
+    Setting(
+        "token",
+        "address",
+        None,
+        read_text,
+        "a-long-random-text",
+        "what a client must present (`Authorization: Bearer …`) to ask questions or to change anything",
+    ),
+    Setting(
+        "anthropic_upstream",
+        "capture",
+        "https://api.anthropic.com",
+        read_address,
+        "https://gateway.example",
+        "where captured requests to the Anthropic API are sent on to",
+    ),
+    Setting(
+        "spawn_tools",
+        "capture",
+        "Agent,Task,task",
+        read_names,
+        "Agent,delegate",
+        "the tools whose calls start a sub-agent, by name",
+    ),
+    Setting(
+        "match_window",
+        "capture",
+        "24h",
+        read_duration,
+        "30s",
+        "how long after a call a sub-task may begin and still be matched by its prompt alone, "
+        "where no session is known",
+    ),
+    Setting(
+        "body_limit",
+        "capture",
+        "64MiB",
+        read_size,
+        "128MiB",
+        "the longest body that is kept; a longer one is forwarded all the same and recorded as too long",
+    ),
+    Setting(
+        "queue_limit",
+        "capture",
+        "20000",
+        read_count,
+        "5000",
+        "how many observations may wait in memory for the store before they go to the spool",
+    ),
+    Setting("queue_bytes", "capture", "128MiB", read_size, "32MiB", "the same, by size"),
+    Setting(
+        "spool_limit",
+        "capture",
+        "1GiB",
+        read_size,
+        "10GiB",
+        "how much may wait on disk while the store is away; what comes then is dropped and counted",
+    ),
+    Setting(
+        "prices",
+        "capture",
+        None,
+        read_text,
+        "prices.toml",
+        "a file with prices of models, used before the built-in table",
+    ),
+)
+BY_NAME = {setting.name: setting for setting in SETTINGS}
+
+
+class Project(Struct, frozen=True):
+    """What a project has differently."""
+
+    match_window: int | None = None  # seconds
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """Times in seconds, sizes in bytes."""
+
+    store: str
+    project: str | None = None
+    host: str = "127.0.0.1"
+    port: int = 8377
+    token: str | None = None
+    anthropic_upstream: str = "https://api.anthropic.com"
+    spawn_tools: tuple[str, ...] = ("Agent", "Task", "task")
+    match_window: int = 24 * HOUR
+    body_limit: int = 64 * 2**20
+    queue_limit: int = 20_000
+    queue_bytes: int = 128 * 2**20
+    spool_limit: int = 2**30
+    prices: str | None = None
+    projects: dict[str, Project] = {}
+
+    def match_window_of(self, project: str) -> int:
+        own = self.projects.get(project, Project()).match_window
+        return self.match_window if own is None else own
+
+    @property
+    def address(self) -> str:
+        """Where a client on this machine reaches the server."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+
+def load(
+    flags: Mapping[str, str | None], environment: Mapping[str, str], file: Path | None = None
+) -> Settings:
+    """Flags before environment before file before default. An empty variable counts as unset."""
+    place = settings_file(environment, file)
+    document = read_document(place)
+    values: dict[str, Any] = {}
+    for setting in SETTINGS:
+        for text, origin in (
+            (flags.get(setting.name), setting.flag),
+            (environment.get(setting.variable) or None, setting.variable),
+            (as_text(document.get(setting.name)), f"`{setting.name}` in {place}"),
+        ):
+            if text is not None:
+                values[setting.name] = checked(setting, text, origin)
+                break
+    values.setdefault("store", f"sqlite:{user_folder('data', environment) / 'ramify.db'}")
+    settings = Settings(**values, projects=read_projects(document, place))
+    check_exposure(settings)
+    return settings
+
+
+def checked(setting: Setting, text: str, origin: str) -> object:
+    try:
+        return setting.read(text)
+    except ValueError as problem:
+        raise UserMistake(
+            f"{setting.name} {problem}, not {text!r}",
+            f"it was set by {origin}; for example {setting.flag} {setting.example}",
+        ) from None
+
+
+def check_exposure(settings: Settings) -> None:
+    """What agents said is private: nobody else on the network may read it only because a host was typed."""
+    if settings.token is None and not is_loopback(settings.host):
+        raise UserMistake(
+            f"host {settings.host!r} lets other machines in, and no token protects what is recorded",
+            "set one with --token TEXT or RAMIFY_TOKEN, or use --host 127.0.0.1",
+        )
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def settings_file(environment: Mapping[str, str], file: Path | None) -> Path | None:
+    """The file that was named must exist; the one in the user's folder need not."""
+    named = file or (Path(environment["RAMIFY_CONFIG"]) if environment.get("RAMIFY_CONFIG") else None)
+    if named is None:
+        usual = user_folder("config", environment) / "ramify.toml"
+        return usual if usual.is_file() else None
+    if not named.is_file():
+        raise UserMistake(
+            f"there is no settings file {str(named)!r}", "name an existing one with --config FILE"
+        )
+    return named
+
+
+def read_document(place: Path | None) -> dict[str, Any]:
+    if place is None:
+        return {}
+    try:
+        document = tomllib.loads(place.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise UserMistake(f"{place} is not valid TOML: {problem}", "correct that line") from None
+    except OSError as problem:
+        raise UserMistake(f"{place} cannot be read: {problem.strerror}", "make it readable") from None
+    refuse_unknown(document, [*BY_NAME, "projects"], place)
+    return document
+
+
+def refuse_unknown(table: Mapping[str, Any], known: list[str], place: Path | None) -> None:
+    for name in table:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it may hold {', '.join(known)}"
+            raise UserMistake(f"{place} sets {name!r}, which is no setting", hint)
+
+
+def read_projects(document: Mapping[str, Any], place: Path | None) -> dict[str, Project]:
+    projects: dict[str, Project] = {}
+    for name, table in as_table(document.get("projects", {}), "projects", place).items():
+        own = as_table(table, f"projects.{name}", place)
+        refuse_unknown(own, ["match_window"], place)
+        text = as_text(own.get("match_window"))
+        origin = f"[projects.{name}] in {place}"
+        window = None if text is None else checked(BY_NAME["match_window"], text, origin)
+        projects[name] = Project(window if isinstance(window, int) else None)
+    return projects
+
+
+def as_table(value: Any, name: str, place: Path | None) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise UserMistake(
+            f"{name} in {place} must be a table, not {value!r}", '[projects.NAME] match_window = "30s"'
+        )
+    return value
+
+
+def as_text(value: object) -> str | None:
+    """TOML has numbers and lists; flags and variables have only text. One reader serves all three."""
+    if value is None:
+        return None
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def user_folder(kind: str, environment: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """The user's own folder for `data` or `config`, where each system wants it."""
+    home = Path(environment.get("HOME") or Path.home())
+    if platform == "darwin":
+        return home / "Library" / "Application Support" / "ramify"
+    if platform == "win32":
+        variable, fallback = ("LOCALAPPDATA", "Local") if kind == "data" else ("APPDATA", "Roaming")
+        return Path(environment.get(variable) or home / "AppData" / fallback) / "ramify"
+    variable, parts = (
+        ("XDG_DATA_HOME", (".local", "share")) if kind == "data" else ("XDG_CONFIG_HOME", (".config",))
+    )
+    return Path(environment.get(variable) or home.joinpath(*parts)) / "ramify"
