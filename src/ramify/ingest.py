@@ -9,17 +9,18 @@ from ramify.linking import decide
 from ramify.linking.world import Rules, World
 from ramify.model import ids
 from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
-from ramify.model.event import ModelAnswered, ModelCalled, Part, Tokens, Unreadable
+from ramify.model.event import ModelAnswered, ModelCalled, Part, Unreadable
 from ramify.model.observation import Correction, Observation, Record, Request, Response
+from ramify.model.prices import Tokens
 from ramify.protocols.anthropic import decode as anthropic
 from ramify.protocols.anthropic.wire import Envelope, read_envelope, spans
-from ramify.storage.base import Changes, Entry, Kept, Ref, Store, StoreDown
+from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, Store
 
 MEMO_BYTES = 64 * 1024 * 1024
 Publish = Callable[[int, dict[tuple[str, str], Entity | None]], None]
 
 
-def no_price(model: str, at: int, tokens: Tokens, batch: bool) -> int | None:
+def no_price(model: str, at: int, tokens: Tokens) -> int | None:
     return None
 
 
@@ -54,9 +55,10 @@ class Parts:
 class Reader:
     """Reads rows from the store and, where a call must be judged again, its events from the log."""
 
-    def __init__(self, store: Store, parts: Parts) -> None:
+    def __init__(self, store: Store, parts: Parts, log: Store | None = None) -> None:
         self.store = store
         self.parts = parts
+        self.log = log or store
 
     def find(self, keys: Sequence[int]) -> dict[int, list[Entry]]:
         return self.store.find(keys)
@@ -65,7 +67,7 @@ class Reader:
         return self.store.load(table, id)
 
     def called(self, request: str) -> ModelCalled | None:
-        seen = self.store.observation(request)
+        seen = self.log.observation(request)
         return self.read_call(seen) if isinstance(seen, Request) else None
 
     def read_call(self, seen: Request) -> ModelCalled | None:
@@ -82,7 +84,7 @@ class Reader:
         return list(anthropic.decode_request(seen, envelope, parts)), places
 
     def answered(self, response: str) -> ModelAnswered | None:
-        seen = self.store.observation(response)
+        seen = self.log.observation(response)
         if not isinstance(seen, Response):
             return None
         return next((event for event in anthropic.decode_response(seen) if isinstance(event, ModelAnswered)), None)
@@ -91,8 +93,8 @@ class Reader:
 class Recent(Reader):
     """A reader that also knows what is in the batch at hand, before it is stored."""
 
-    def __init__(self, store: Store, parts: Parts) -> None:
-        super().__init__(store, parts)
+    def __init__(self, store: Store, parts: Parts, log: Store | None = None) -> None:
+        super().__init__(store, parts, log)
         self.calls: dict[str, ModelCalled] = {}
         self.answers: dict[str, ModelAnswered] = {}
 
@@ -104,32 +106,60 @@ class Recent(Reader):
 
 
 class Ingest:
-    def __init__(self, store: Store, rules: Rules | None = None, prices: Prices | None = None, publish: Publish | None = None) -> None:
+    """`log` is where observations are read from, when that is not the store that is written to."""
+
+    def __init__(
+        self,
+        store: Store,
+        rules: Rules | None = None,
+        prices: Prices | None = None,
+        publish: Publish | None = None,
+        log: Store | None = None,
+    ) -> None:
         self.store = store
         self.prices = prices or Prices()
         self.publish = publish
-        self.reader = Recent(store, Parts())
+        self.reader = Recent(store, Parts(), log)
         self.world = World(self.reader, rules or Rules())
 
     def step(self, batch: Sequence[Observation]) -> int:
         """How many were new. On `StoreDown` nothing was stored, and the same batch may be tried again."""
-        fresh = self._fresh(batch)
+        try:
+            with self.store.exclusive() as changed:
+                if changed:
+                    self.world.forget()
+                fresh = self._fresh(batch)
+                rows = self._derive(fresh, keep=True) if fresh else {}
+                seq = self.store.seq()
+        except BaseException:
+            self.world.forget()
+            raise
+        if rows and self.publish:
+            self.publish(seq, rows)
+        self.world.trim()
+        return len(fresh)
+
+    def derive(self, batch: Sequence[Observation]) -> None:
+        """Everything that follows, without the observations themselves: for deriving a log again."""
+        with self.store.exclusive():
+            self._derive(batch, keep=False)
+        self.world.trim()
+
+    def _derive(self, batch: Sequence[Observation], keep: bool) -> dict[tuple[str, str], Entity | None]:
         self.world.begin()
         self.reader.calls.clear()
         self.reader.answers.clear()
         unreadable: list[tuple[str, int, str]] = []
-        try:
-            kept = [Kept(seen, self._take(seen, unreadable)) for seen in fresh]
-            rows = self.world.dirty
-            changes = Changes(rows, self.world.added, tuple(refs_of(rows)), tuple(unreadable))
-            seq = self.store.append(kept, changes) if kept else self.store.seq()
-        except BaseException:
-            self.world.forget()
-            raise
-        if fresh and self.publish:
-            self.publish(seq, rows)
-        self.world.trim()
-        return len(fresh)
+        kept = [Kept(seen, self._take(seen, unreadable)) for seen in batch]
+        rows = self.world.dirty
+        changes = Changes(rows, self.world.added, tuple(refs_of(rows)), tuple(unreadable))
+        self.store.append(kept if keep else (), changes)
+        return rows
+
+    def keep_unlinked(self, seen: Observation, reason: str) -> None:
+        """The last resort: what our own bug kept from being linked is stored all the same, and shown."""
+        self.world.forget()
+        self.store.append([Kept(seen)], Changes(unreadable=((seen.id, seen.at, reason),)))
 
     def _fresh(self, batch: Sequence[Observation]) -> list[Observation]:
         unique = {seen.id: seen for seen in batch}
@@ -195,20 +225,16 @@ def refs_of(rows: dict[tuple[str, str], Entity | None]) -> list[Ref]:
     return found
 
 
-def lost_calls(store: Store, at: int) -> list[Observation]:
+def lost_calls(store: Store, alive: Callable[[str], bool], at: int) -> list[Observation]:
     """Calls that a server which no longer runs left open: nobody will ever know how they ended."""
-    from ramify.storage.base import Ask
-
     found: list[Observation] = []
-    for call in store.page("calls", Ask("started", {"status": "running", "source": "proxy"}, limit=100_000)):
-        if isinstance(call, Call) and call.asked:
-            path = "/v1/messages"
-            id = ids.observation_id("lost", call.request)
+    for call in store.page("calls", Ask("started", {"status": "running", "source": "proxy"}, limit=1_000_000)):
+        if isinstance(call, Call) and call.asked and not alive(call.exchange):
+            ended = max(at, call.started)
             found.append(
-                Response(id, call.project, max(at, call.started), "proxy", call.request, path, 0, (), b"", "lost",
-                         error="the server stopped before the answer ended")
+                Response(
+                    ids.observation_id("lost", call.request), call.project, ended, "proxy", call.request, "/v1/messages",
+                    0, (), b"", "lost", error="the server stopped before the answer ended",
+                )
             )
     return found
-
-
-__all__ = ["Ingest", "Prices", "StoreDown", "lost_calls", "refs_of"]

@@ -17,12 +17,13 @@ from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Answered, Call, ToolCall
 from ramify.model.entity import Correction as CorrectionRow
-from ramify.model.event import ModelAnswered, ModelCalled, Part, Text, Tokens
+from ramify.model.event import ModelAnswered, ModelCalled, Part, Text
 from ramify.model.link import Link
 from ramify.model.observation import Correction
+from ramify.model.prices import Tokens
 from ramify.model.usage import NOTHING, Usage
 
-Price = Callable[[str, int, Tokens, bool], int | None]
+Price = Callable[[str, int, Tokens], int | None]
 LIMIT = 100_000  # judgements for one batch; more would mean that two rules disagree for ever
 
 
@@ -167,7 +168,7 @@ def usage_of(event: ModelAnswered, call: Call, price: Price) -> Usage:
         return Usage(calls=calls) if calls else NOTHING
     total = Usage(calls=calls)
     for model, tokens in ((call.model, event.tokens), *event.extra_tokens):
-        cost = price(model, call.started or event.at, tokens, event.batch)
+        cost = price(model, call.started or event.at, tokens)
         total = total + Usage(
             0,
             tokens.input,

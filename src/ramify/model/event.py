@@ -4,6 +4,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from ramify.model.prices import Tokens
+
 
 class Atom(Struct, frozen=True, array_like=True):
     """The smallest thing that matters for identity: one block of one role in its normal form.
@@ -71,14 +73,6 @@ class Part(Struct, frozen=True):
     compaction: tuple[str, ...] = ()  # contents of compaction blocks
 
 
-class Tokens(Struct, frozen=True, array_like=True):
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    write_5m: int = 0
-    write_1h: int = 0
-
-
 class Scope(Struct, frozen=True, array_like=True):
     """Whose it is. Two different values on one level never share anything; a missing one separates nothing."""
 
@@ -122,7 +116,6 @@ class ModelAnswered(Struct, frozen=True):
     extra_tokens: tuple[tuple[str, Tokens], ...] = ()  # iterations at another model's price
     part: Part | None = None
     error: str = ""
-    batch: bool = False
 
 
 class ToolCalled(Struct, frozen=True):

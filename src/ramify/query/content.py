@@ -39,9 +39,10 @@ class Content:
         """(index, first block, message) of what this request added to what went before."""
         raws = self.messages(call)
         found = [(0, 0, parse(raws[0]))] if call.relation == "compacted" and raws and call.new_message else []
-        for index in range(call.new_message, len(raws)):
-            found.append((index, call.new_block if index == call.new_message else 0, parse(raws[index])))
-        return found
+        return found + [
+            (index, call.new_block if index == call.new_message else 0, parse(raws[index]))
+            for index in range(call.new_message, len(raws))
+        ]
 
     def tool_blocks(self, calls: list[Call], wanted: set[str]) -> tuple[dict[str, Block], dict[str, Block]]:
         """Inputs and results by tool id: the newest request repeats most of them, so it is read first."""
@@ -72,9 +73,12 @@ def _collect(message: Any, wanted: set[str], uses: dict[str, Block], results: di
             continue
         if block.get("type") == "tool_use" and block.get("id") in wanted:
             uses.setdefault(block["id"], block)
-        elif block.get("type") == "tool_result" and block.get("tool_use_id") in wanted:
-            if result_text(block.get("content")).strip() != CLEARED:
-                results.setdefault(block["tool_use_id"], block)
+        elif (
+            block.get("type") == "tool_result"
+            and block.get("tool_use_id") in wanted
+            and result_text(block.get("content")).strip() != CLEARED
+        ):
+            results.setdefault(block["tool_use_id"], block)
 
 
 def parse(raw: bytes) -> Any:

@@ -24,11 +24,11 @@ def search(store: Store, text: str, limit: int, cursor: str | None) -> dict[str,
     if cursor is not None and not cursor.isdigit():
         raise BadQuestion(f"{cursor!r} is no cursor: use the value of 'next' of the page before")
     query = " ".join('"' + term.replace('"', '""') + '"' for term in terms)
-    hits = store.search(query, limit + 1, int(cursor) if cursor else None)
+    hits = store.search.find(query, limit + 1, int(cursor) if cursor else None)
     content = Content(store)
     items = [_item(store, content, words, terms) for _, words in hits[:limit]]
     after = str(hits[limit - 1][0]) if len(hits) > limit else None
-    return {"items": items, "next": after, "indexed": int(store.fact("indexed") or 0), "seq": store.seq()}
+    return {"items": items, "next": after, "indexed": store.search.indexed(), "seq": store.seq()}
 
 
 def _item(store: Store, content: Content, words: Words, terms: list[str]) -> dict[str, Any]:

@@ -105,12 +105,12 @@ class Questions:
         return seen.body, list(seen.headers)
 
     def show(self, id: str) -> Answer:
-        table, row = resolve(self.store, id)
+        _, row = resolve(self.store, id)
         match row:
             case Task():
                 return {"kind": "task", **self.task(row.id)}
             case Call():
-                return {"kind": "call", "call": self.call(row.id), **self.call(row.id)} | {"kind": "call"}
+                return {**self.call(row.id), "kind": "call", "call_kind": self.call(row.id)["kind"]}
             case ToolCall():
                 return {"kind": "tool", **self.tool(row.id)}
             case _:
@@ -141,7 +141,7 @@ class Questions:
 
     def skeleton(self, id: str) -> Answer:
         tree = self.tree(id)
-        roots = tree["roots"] if "roots" in tree else [tree]
+        roots = tree.get("roots", [tree])
         return skeleton.columns(roots, tree.get("unattached", []), self.seq())
 
     def subtasks(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
@@ -185,7 +185,7 @@ class Questions:
 
     def why(self, id: str) -> Answer:
         """Every link with rule, certainty and evidence, and the candidates that lost."""
-        table, row = resolve(self.store, id)
+        _, row = resolve(self.store, id)
         if isinstance(row, ToolCall):
             child = self.store.load("tasks", row.child)
             if not isinstance(child, Task):
@@ -234,7 +234,7 @@ class Questions:
             "usage": usage_shape(total) if total else None,
             "unreadable": self.store.count_unreadable(),
             "unreadable_newest": [{"observation": o, "at": iso(at), "reason": why} for o, at, why in unreadable],
-            "indexed": int(self.store.fact("indexed") or 0),
+            "indexed": self.store.search.indexed(),
             "store": {"url": self.store.url, **size},
         }
 

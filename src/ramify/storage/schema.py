@@ -43,10 +43,6 @@ STEPS: tuple[str, ...] = (
     CREATE TABLE refs (
         value TEXT, kind TEXT, entity TEXT, id TEXT, PRIMARY KEY (value, kind, entity, id)) WITHOUT ROWID;
     CREATE TABLE unreadable (observation TEXT PRIMARY KEY, at INTEGER, reason TEXT) WITHOUT ROWID;
-    CREATE TABLE texts (
-        row INTEGER PRIMARY KEY, call TEXT NOT NULL, side TEXT NOT NULL, message INTEGER NOT NULL,
-        block INTEGER NOT NULL, kind TEXT NOT NULL);
-    CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='unicode61');
     """,
 )
 

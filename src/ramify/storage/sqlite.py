@@ -12,9 +12,10 @@ import msgspec
 from ramify.model.entity import TABLES, Call, Conversation, Entity, Line, Task, ToolCall
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
-from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, StoreDown, Words
+from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, StoreDown
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.schema import APPLICATION_ID, PROJECTIONS, STEPS
+from ramify.storage.search import Search
 
 NEWEST = 64
 CHUNK = 400
@@ -80,12 +81,15 @@ class Sqlite:
         self._lock = threading.RLock()
         self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
+        self._exclusive_thread = 0
+        self._data_version = 0
         try:
             self._writer = self._connect()
             self._prepare()
         except sqlite3.DatabaseError as problem:
             raise _mistake(url, problem) from problem
         self._folder = Folder(self)
+        self.search = Search(f"{path}.search" if path else "")
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -121,7 +125,7 @@ class Sqlite:
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         """A connection of this thread's own; in memory there is only one, and it is shared in turn."""
-        if not self.path:
+        if not self.path or self._exclusive_thread == threading.get_ident():
             with self._lock:
                 yield self._writer
             return
@@ -138,19 +142,42 @@ class Sqlite:
             return connection.execute(sql, parameters).fetchall()
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def exclusive(self) -> Iterator[bool]:
+        """One transaction for all that this thread reads and writes inside; nobody else writes meanwhile.
+
+        Gives whether somebody else has written since the last time: then nothing remembered can be trusted.
+        """
         with self._lock:
+            if self._exclusive_thread == threading.get_ident():
+                yield False
+                return
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
-                yield self._writer
+                self._exclusive_thread = threading.get_ident()
+                yield self._changed_elsewhere()
                 self._writer.execute("COMMIT")
             except BaseException as problem:
                 self._folder.forget()
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
-                if isinstance(problem, sqlite3.OperationalError | sqlite3.DatabaseError):
+                if isinstance(problem, sqlite3.DatabaseError):
                     raise StoreDown(str(problem)) from problem
                 raise
+            finally:
+                self._exclusive_thread = 0
+
+    def _changed_elsewhere(self) -> bool:
+        version = self._writer.execute("PRAGMA data_version").fetchone()[0]
+        changed = bool(version != self._data_version)
+        self._data_version = version
+        if changed:
+            self._folder.forget()
+        return changed
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self.exclusive():
+            yield self._writer
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -191,10 +218,19 @@ class Sqlite:
         )
         connection.executemany("INSERT OR IGNORE INTO unreadable VALUES (?, ?, ?)", changes.unreadable)
 
-    def clear_projections(self) -> None:
+    def take_projections(self, other: "Sqlite") -> None:
+        """Everything derived, from another store with the same log; all at once, so that readers see old or new."""
         with self._writing() as connection:
             for table in PROJECTIONS:
                 connection.execute(f"DELETE FROM {table}")
+                found = other._writer.execute(f"SELECT * FROM {table}")
+                marks = ", ".join("?" * len(found.description))
+                while rows := found.fetchmany(1000):
+                    connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+
+    def docs(self, table: str) -> Iterator[Entity]:
+        for (doc,) in self._read(f"SELECT doc FROM {table} ORDER BY id"):
+            yield _decoders[table].decode(doc)
 
     # -- blobs, inside the writer's transaction -----------------------------------------------------------------------
 
@@ -314,26 +350,9 @@ class Sqlite:
         with self._writing() as connection:
             connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
-    # -- search ------------------------------------------------------------------------------------------------------
-
-    def index_texts(self, texts: Sequence[Words], seq: int) -> None:
-        with self._writing() as connection:
-            for words in texts:
-                row = connection.execute(
-                    "INSERT INTO texts (call, side, message, block, kind) VALUES (?, ?, ?, ?, ?)",
-                    (words.call, words.side, words.message, words.block, words.kind),
-                ).lastrowid
-                connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (row, words.text))
-            connection.execute("INSERT OR REPLACE INTO facts VALUES ('indexed', ?)", (seq,))
-
-    def search(self, text: str, limit: int, before: int | None) -> list[tuple[int, Words]]:
-        """Newest first. Ranking over a common word would read every hit."""
-        sql = (
-            "SELECT t.row, t.call, t.side, t.message, t.block, t.kind FROM words w JOIN texts t ON t.row = w.rowid "
-            "WHERE words MATCH ? AND w.rowid < ? ORDER BY w.rowid DESC LIMIT ?"
-        )
-        rows = self._read(sql, (text, before if before is not None else 1 << 62, limit))
-        return [(row[0], Words(*row[1:])) for row in rows]
+    def check(self) -> str:
+        """`ok`, or what is wrong with the file."""
+        return str(self._read("PRAGMA quick_check")[0][0])
 
     # -- the file ----------------------------------------------------------------------------------------------------
 
@@ -348,6 +367,7 @@ class Sqlite:
             for connection in self._readers:
                 connection.close()
             self._writer.close()
+            self.search.close()
 
 
 def _mistake(url: str, problem: Exception) -> Exception:

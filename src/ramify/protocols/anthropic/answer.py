@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ramify.model.event import Tokens
+from ramify.model.prices import Tokens
 from ramify.protocols.anthropic.wire import StreamEvent, event_decoder, events_decoder
 from ramify.protocols.wire.sse import payloads
 
@@ -172,6 +172,7 @@ def tokens_of(usage: dict[str, Any]) -> Tokens:
         count(usage.get("cache_read_input_tokens")),
         max(written - hour, 0),
         hour,
+        str(usage.get("service_tier") or "standard"),
     )
 
 

@@ -161,7 +161,6 @@ def decode_response(seen: Response) -> list[Event]:
             extra_tokens=answers.extra_of(answer.usage, answer.model),
             part=part,
             error=error,
-            batch=answer.usage.get("service_tier") == "batch",
         )
     ]
     if answer.unreadable and seen.outcome == "complete":
