@@ -1,6 +1,6 @@
 """The real Claude client, run against a server on this machine: stories as data, and what a run gave back.
 
-It comes with the development dependency `claude-agent-sdk`, needs no account, and is told to talk to nobody else.
+It comes with the development dependency `claude-agent-sdk`, needs no account, and is told to talk to nobody.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ Attempts = tuple[Reply, ...]
 
 @dataclass(frozen=True)
 class Story:
-    """`replies`: for each prompt, person's or agent's, what the model says turn by turn, attempt by attempt."""
+    """`replies`: for each prompt, whoever wrote it, what the model says turn by turn, attempt by attempt."""
 
     name: str
     prompt: str

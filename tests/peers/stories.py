@@ -1,4 +1,4 @@
-"""Stories for the real client. Every prompt in a story is its own, so that a script can tell who is asking."""
+"""Stories for the real client. Each prompt of a story is unique, so that a script can tell who is asking."""
 
 from ramify.demo.wire import Json, Reply, say, text, thinking, tool
 from tests.peers.claude_cli import Story
@@ -63,7 +63,7 @@ BACKGROUND = Story(
             said("It is under way."),
             said("It is done."),
         ),
-        "Take your time.": (once(shell("sleep 0.3; echo later")), said("Done at leisure.")),
+        "Take your time.": (once(shell("sleep 1; echo later")), said("Done at leisure.")),
     },
 )
 RETRIED = Story(
