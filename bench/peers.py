@@ -15,9 +15,7 @@ from ramify.model.observation import Observation
 
 ANSWER = b"x" * 2000
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2000\r\n\r\n" + ANSWER
-STREAM_HEAD = (
-    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-)
+STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 EVENT = b"c8\r\n" + b"e" * 200 + b"\r\n"
 EVENTS = 10
 BETWEEN_EVENTS = 0.002

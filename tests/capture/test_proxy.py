@@ -45,8 +45,9 @@ async def test_a_request_arrives_with_its_bytes_in_order_case_and_number() -> No
         )
     port = upstream.rpartition(":")[2].encode()
     assert echo.heads == [
-        b"PATCH /v1/odd//path/../x?b=%20+&a=%C3%A4&a HTTP/1.1\r\nX-UPPER: 1\r\nhost: 127.0.0.1:" + port +
-        b"\r\nx-twice: b\r\nX-Twice: a\r\nContent-length: 4\r\nx-latin: caf\xe9\r\nx-last: \r\n\r\n"
+        b"PATCH /v1/odd//path/../x?b=%20+&a=%C3%A4&a HTTP/1.1\r\nX-UPPER: 1\r\nhost: 127.0.0.1:"
+        + port
+        + b"\r\nx-twice: b\r\nX-Twice: a\r\nContent-length: 4\r\nx-latin: caf\xe9\r\nx-last: \r\n\r\n"
     ]
     assert echo.bodies == [b"body"]
 

@@ -65,9 +65,7 @@ class Answer(web.StreamResponse):
         exchange.receive(body)
         self._open = bool(self._request.keep_alive)
         version = self._request.version
-        head = response_head(
-            version, status, self.reason, headers, chunked=False, keep_alive=self._open
-        )
+        head = response_head(version, status, self.reason, headers, chunked=False, keep_alive=self._open)
         await self._write(head + (b"" if self._request.method == "HEAD" else body))
 
     def cut(self) -> None:

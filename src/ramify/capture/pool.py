@@ -28,7 +28,9 @@ class Pool:
         """Raises ValueError for what is no http or https address."""
         parts = urlsplit(upstream)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{upstream!r} is no upstream: give an address such as https://api.anthropic.com")
+            raise ValueError(
+                f"{upstream!r} is no upstream: give an address such as https://api.anthropic.com"
+            )
         self.upstream = upstream
         self.base_path = parts.path.rstrip("/")
         self.host = parts.netloc.rpartition("@")[2].encode()

@@ -132,9 +132,7 @@ class Proxy:
         loop.call_soon(exchange.tell_request)
         return None
 
-    async def _refuse(
-        self, request: web.Request, answer: Answer, exchange: Exchange, error: OSError
-    ) -> None:
+    async def _refuse(self, request: web.Request, answer: Answer, exchange: Exchange, error: OSError) -> None:
         """The rest of the request is read all the same: it is what a person will want to see."""
         while piece := await request.content.readany():
             exchange.request_body.add(piece)

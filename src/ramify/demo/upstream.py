@@ -4,7 +4,7 @@ import asyncio
 import json
 from base64 import b32encode
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -27,8 +27,9 @@ class Received:
     path: str
     headers: tuple[tuple[bytes, bytes], ...]
     body: bytes = b""
+    identity: str = ""  # what the ids of its answer are made of
+    sent: int = 0  # events of a streamed answer
     left: bool = False  # the client went away before the answer was whole
-    finished: bool = False
 
     def header(self, name: str) -> str:
         return next((value.decode() for key, value in self.headers if key.decode().lower() == name), "")
@@ -66,17 +67,16 @@ class Upstream:
         self.requests.append(received)
         try:
             received.body = await request.read()
-            response = await self._route(request, received.body)
+            return await self._route(request, received)
         except (asyncio.CancelledError, ConnectionError):
             received.left = True
             raise
-        received.finished = True
-        return response
 
-    async def _route(self, request: web.Request, raw: bytes) -> web.StreamResponse:
+    async def _route(self, request: web.Request, received: Received) -> web.StreamResponse:
+        raw = received.body
         if request.method == "HEAD" or request.path == "/api/hello":
             return web.Response()
-        identity = self._identity(raw)
+        identity = received.identity = self._identity(raw)
         if request.method != "POST" or not request.path.startswith("/v1/messages"):
             return refusal(404, "", identity)
         try:
@@ -89,25 +89,27 @@ class Upstream:
         if reply.status != 200:
             return refusal(reply.status, reply.message, identity)
         if body.get("stream"):
-            return await self._stream(request, reply, identity, body["model"])
+            stream = events(reply, identity, body["model"])
+            return await self._stream(request, received, reply, stream)
         if reply.hold_after is not None:
             await self.released.wait()
         return web.json_response(whole(reply, identity, body["model"]), headers=ids(identity))
 
     async def _stream(
-        self, request: web.Request, reply: Reply, identity: str, model: str
+        self, request: web.Request, received: Received, reply: Reply, stream: Iterator[bytes]
     ) -> web.StreamResponse:
         headers = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"}
-        response = web.StreamResponse(headers=headers | ids(identity))
+        response = web.StreamResponse(headers=headers | ids(received.identity))
         await response.prepare(request)
-        for count, event in enumerate(events(reply, identity, model)):
-            if count == reply.cut_after:
+        for event in stream:
+            if received.sent == reply.cut_after:
                 assert request.transport is not None
                 request.transport.close()
                 break
-            if count == reply.hold_after:
+            if received.sent == reply.hold_after:
                 await self.released.wait()
             await response.write(event)
+            received.sent += 1
             if reply.pace:
                 await asyncio.sleep(reply.pace)
         return response
