@@ -3,12 +3,14 @@
 import hmac
 import os
 import secrets
-import shutil
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.importer import detect, paths, read_exchanges
@@ -17,7 +19,7 @@ from ramify.indexing import Indexer
 from ramify.ingest import Ingest, Prices, lost_calls
 from ramify.linking.world import Rules
 from ramify.model import ids
-from ramify.model.entity import Call, Conversation, Task, ToolCall
+from ramify.model.entity import Call, Task, ToolCall
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation
 from ramify.model.own_prices import parse_prices
@@ -252,6 +254,7 @@ class Served(Ramify):
         self.pipeline = Pipeline(self._ingest, Cleaner().clean, spool, settings.queue_limit, settings.queue_bytes)
         self.pipeline.on_stored = self._indexer.wake
         self.token = settings.token
+        self.proxy: Any = None  # set when the server listens
         self.run = secrets.token_hex(6)
         self.started = now()
         self._numbers: Iterator[int] = iter(range(1, 1 << 62))
@@ -333,17 +336,21 @@ def spool_folder(settings: Settings) -> Path | None:
     return path.with_name(path.name + ".spool")
 
 
-def free_bytes(path: Path) -> int:
-    return shutil.disk_usage(path).free
-
-
 def serve(settings: Settings) -> int:
     from ramify.server import run_server
 
-    return run_server(Served(open_store(settings.store), settings, spool_folder(settings)))
+    return run_server(Served(open_store(settings.store), settings, spool_folder(settings)), now)
 
 
-def demo(settings: Settings) -> int:
+def demo(settings: Settings, draw: Callable[[Answer], None], pace: float = 1.0) -> int:
+    """The whole of Ramify on a throw-away store, with a session that plays itself against a scripted model."""
     from ramify.showing import run_demo
 
-    return run_demo(settings)
+    with tempfile.TemporaryDirectory(prefix="ramify-demo-") as folder:
+        own = replace(settings, store=f"sqlite:{folder}/demo.db")
+
+        def served(upstream: str) -> Served:
+            chosen = replace(own, anthropic_upstream=upstream)
+            return Served(open_store(chosen.store), chosen, spool_folder(chosen))
+
+        return run_demo(served, now, draw, pace)
