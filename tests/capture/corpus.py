@@ -58,6 +58,8 @@ IN_CONTEXT = [
     ("url-password", "redis://:{}@127.0.0.1:6379", "pa55:word"),
     ("environment", "export STRIPE_API_KEY={}", noise(20)),
     ("environment", 'DB_PASSWORD="{}"', "correct-horse"),
+    ("url-parameter", "https://example.org/x?id=3&access_token={}&y=1", noise(24)),
+    ("url-parameter", "https://bucket.example.org/x?X-Amz-Signature={}", "0123456789abcdef" * 4),
 ]
 
 HARMLESS = [
@@ -76,6 +78,7 @@ HARMLESS = [
     "the bearer of this letter, Bearer authentication, basic research",
     "authorization: required",
     "max_tokens=32000 CLAUDE_CODE_MAX_OUTPUT_TOKENS=32000",
+    "def call(token=token_from_file, api_key=settings.api_key_1234): ...",
     "API_KEY=$SECRET_FROM_VAULT TOKEN=os.environ['TOKEN']",
     "hf_hub_download npm_config_registry github_pattern_matching_is_fun xoxo",
     "-----BEGIN PUBLIC KEY-----",

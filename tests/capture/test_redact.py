@@ -98,6 +98,7 @@ def test_headers_that_carry_secrets_lose_their_value() -> None:
         "x-auth-token",
         "x-amz-security-token",
         "client-secret",
+        "x-hub-signature-256",
         "x-ramify-token",
         "api_key",
     )

@@ -110,6 +110,19 @@ def test_a_compressed_body_is_decoded_only_when_it_holds_a_secret(encoding: str)
     assert json.loads(redacted) == {"text": "[redacted:github-token]"}
 
 
+def test_every_member_of_a_packed_body_and_the_beginning_of_a_cut_one_are_looked_at() -> None:
+    two = gzip.compress(b'{"text": "hello"}\n') + gzip.compress(SECRET_JSON)
+    assert redact_body(two, "application/json", "gzip") == (
+        b'{"text": "hello"}\n{"text": "[redacted:github-token]"}',
+        True,
+    )
+    for encoding, pack in PACKED.items():
+        packed = pack(SECRET_JSON + bytes(range(256)) * 1000)
+        redacted, decoded = redact_body(packed[:-9], "application/json", encoding)
+        assert decoded
+        assert redacted.startswith(b'{"text": "[redacted:github-token]"}')
+
+
 def test_a_body_that_cannot_be_decoded_stays_as_it_is() -> None:
     assert redact_body(b"\x00nonsense", "application/json", "gzip") == (b"\x00nonsense", False)
     assert redact_body(b"\x00nonsense", "application/json", "snappy") == (b"\x00nonsense", False)

@@ -26,6 +26,11 @@ async def test_a_foreign_name_is_refused_without_a_token(host: str) -> None:
             assert (await response.json())["error"]["code"] == "foreign_host"
 
 
+def test_an_old_address_inside_a_new_one_counts_as_itself() -> None:
+    assert is_local("::ffff:127.0.0.1")
+    assert not is_local("::ffff:10.0.0.1")
+
+
 async def test_with_a_token_any_name_is_fine_and_the_token_is_needed() -> None:
     async with serving(Small(TOKEN)) as client:
         for given in ("", "Bearer wrong", f"Basic {TOKEN}", TOKEN, "Bearer", "Bearer é"):

@@ -16,7 +16,7 @@ from ramify.model.observation import Headers
 
 HEADER_MARK = "[redacted]"
 SECRET_HEADER = re.compile(
-    r"^(?:proxy-)?authorization$|^(?:set-)?cookie2?$|api[-_]?key|secret|passw|credential|(?<!rate)token(?!s)|x-amz-signature"
+    r"^(?:proxy-)?authorization$|^(?:set-)?cookie2?$|api[-_]?key|secret|passw|credential|token|signature"
     r"|[-_]auth$|^auth$",
     re.IGNORECASE,
 )
@@ -103,12 +103,25 @@ def decode_one(raw: bytes, encoding: str) -> bytes:
         case "identity":
             return raw
         case "gzip" | "x-gzip":
-            return zlib.decompressobj(wbits=31).decompress(raw, LARGEST_DECODED)
+            return decode_gzip(raw)
         case "deflate":
             # RFC 9110 says zlib format; some servers send the bare stream. The first byte tells.
             wbits = 15 if raw[:1] and raw[0] & 0x0F == 8 else -15
             return zlib.decompressobj(wbits=wbits).decompress(raw, LARGEST_DECODED)
         case "zstd":
-            return zstandard.ZstdDecompressor().decompressobj().decompress(raw)
+            reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+            return reader.read(LARGEST_DECODED)
         case _:
             raise ValueError(encoding)
+
+
+def decode_gzip(raw: bytes) -> bytes:
+    """RFC 1952 allows several members one after the other; together they are the body."""
+    pieces: list[bytes] = []
+    room = LARGEST_DECODED
+    while raw and room > 0:
+        member = zlib.decompressobj(wbits=31)
+        pieces.append(member.decompress(raw, room))
+        room -= len(pieces[-1])
+        raw = member.unused_data
+    return b"".join(pieces)

@@ -20,13 +20,23 @@ NAME = re.compile(
 )
 
 # The colon after a name that may end like one of the above, before a string. First one character to look for
-# (`re` is fast at that), then three sets of letters; the name is read only where they fit, because this
-# runs over everything that is ever seen.
+# (`re` is fast at that), then what is before it, step by step; the name is read only where all of it fits,
+# because this runs over everything that is ever seen.
 GAP = rb"(?:\s|\\+[nrt])*+"
-LAST = rb"(?:[osparkiOSPARKI][rwseaoiRWSEAOI][detynlDETYNL]|[aA][lL][sS]|[iI][eE][sS])"
-TAILS = (rb'"', rb'\\"', rb'\\\\\\"', rb'" ', rb'\\" ')
-LOOK_BACK = b"|".join(rb"(?<=" + LAST + tail + rb":)" for tail in TAILS)
-PAIR = re.compile(rb":(?<=[\" ]:)(?:" + LOOK_BACK + rb")" + GAP + rb'(\\*+)"')
+LAST = rb"(?:[osparkiOSPARKI][rwseaiRWSEAI][detynlDETYNL]|[aA][lL][sS]|[iI][eE][sS])"
+LAST_OF_AUTHORIZATION = rb"[zZ][aA][tT][iI][oO][nN]"
+
+
+def name_ends(tail: bytes) -> bytes:
+    return rb"(?:(?<=" + LAST + tail + rb":)|(?<=" + LAST_OF_AUTHORIZATION + tail + rb":))"
+
+
+PAIR = re.compile(
+    rb':(?:(?<=[^\\]":)' + name_ends(rb'"')
+    + rb'|(?<=\\":)(?:' + name_ends(rb'\\"') + rb"|" + name_ends(rb'\\\\\\"')
+    + rb')|(?<=" :)(?:' + name_ends(rb'" ') + rb"|" + name_ends(rb'\\" ')
+    + rb"))" + GAP + rb'(\\*+)"'
+)  # fmt: skip
 VALUE_END = re.compile(rb'\\+["nr]|["\n\r]')
 LONGEST_NAME = 80
 

@@ -149,15 +149,23 @@ COLON = Family(
         after("url-password", r"(://[^\s/:@\"\\]{0,64}:)(?![$<{])([^\s/@\"\\]{1,256})(@)"),
     ),
 )
-ENVIRONMENT = Family(
-    re.compile(rb"=(?<=[YNTD]=)(?:(?<=KEY=)|(?<=TOKEN=)|(?<=SECRET=)|(?<=PASSWORD=)|(?<=PASSWD=))"),
+ASSIGNED = Family(
+    re.compile(
+        rb"=(?<=[YNTDyntde]=)(?:(?<=KEY=)|(?<=TOKEN=)|(?<=SECRET=)|(?<=PASSWORD=)|(?<=PASSWD=)"
+        rb"|(?<=_key=)|(?<=[tT]oken=)|(?<=secret=)|(?<=password=)|(?<=ature=))"
+    ),
     (
         after(
             "environment",
             r"((?:API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY|SECRET|TOKEN|PASSWORD|PASSWD)=\\*[\"']?)"
             rf"((?!process\.|os\.|import\.){VALUE}{{8,}})",
         ),
+        after(
+            "url-parameter",
+            r"((?:[?&;]|\\u0026)(?:api_key|access_token|refresh_token|id_token|token|client_secret|secret|password"
+            rf"|X-Amz-Signature|X-Amz-Security-Token|signature)=)({VALUE}{{8,}})",
+        ),
     ),
 )
 
-FAMILIES = (DASHED, UNDERSCORED, AMAZON_GOOGLE, GOOGLE_ACCESS, JWT, BEARER, COLON, ENVIRONMENT)
+FAMILIES = (DASHED, UNDERSCORED, AMAZON_GOOGLE, GOOGLE_ACCESS, JWT, BEARER, COLON, ASSIGNED)

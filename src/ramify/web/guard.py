@@ -26,9 +26,12 @@ def is_local(name: str) -> bool:
     if name == "localhost" or name.endswith(".localhost"):
         return True
     try:
-        return ipaddress.ip_address(name.partition("%")[0]).is_loopback
+        address = ipaddress.ip_address(name.partition("%")[0])
     except ValueError:
         return False
+    # A socket for both kinds of address shows those of version 4 inside version 6.
+    inner = getattr(address, "ipv4_mapped", None) or address
+    return bool(inner.is_loopback)
 
 
 def host_name(host: str) -> str:
