@@ -92,7 +92,8 @@ async def bytes_server(exchange: Exchange) -> AsyncIterator[str]:
     finally:
         server.close()
         for writer in writers:
-            writer.transport.abort()
+            if not writer.transport.is_closing():
+                writer.transport.abort()
         await asyncio.sleep(0.01)
 
 

@@ -18,7 +18,7 @@ from multidict import istr
 
 from ramify.capture.answer import Answer, ClientLeft
 from ramify.capture.head import request_head
-from ramify.capture.pool import LONGEST_FIELD, READ_BUFFER, Pool
+from ramify.capture.pool import LONGEST_FIELD, MOST_FIELDS, READ_BUFFER, Pool
 from ramify.capture.tee import Asked, Exchange, Sink, Watch
 
 SERVER_OPTIONS: Final[dict[str, Any]] = {
@@ -27,6 +27,7 @@ SERVER_OPTIONS: Final[dict[str, Any]] = {
     "read_bufsize": READ_BUFFER,
     "max_line_size": LONGEST_FIELD,
     "max_field_size": LONGEST_FIELD,
+    "max_headers": MOST_FIELDS,
     "access_log": None,
 }
 """Keyword arguments for `aiohttp.web.AppRunner`. Other routes must unpack compressed bodies themselves."""
