@@ -12,10 +12,9 @@ import pytest
 
 from ramify.capture.allocator import reuse_memory
 from ramify.capture.pool import Pool
-from tests.capture.world import Seen, bytes_server, proxied, read_head, talk, until
+from tests.capture.world import OK, Seen, bytes_server, proxied, read_head, talk, until
 
 GET = b"GET /v1/x HTTP/1.1\r\nHost: h\r\n\r\n"
-OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 FLOOD = 200 * 2**20
 PIECE = b"x" * 2**16
 
