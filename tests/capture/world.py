@@ -15,6 +15,9 @@ from ramify.model.observation import Observation, Request, Response
 
 Exchange = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
+HELLO = {"model": "claude-demo", "max_tokens": 10, "messages": [{"role": "user", "content": "Hello"}]}
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
 
 @dataclass
 class Seen:
@@ -92,8 +95,25 @@ async def bytes_server(exchange: Exchange) -> AsyncIterator[str]:
     finally:
         server.close()
         for writer in writers:
-            writer.transport.abort()
+            if not writer.transport.is_closing():
+                writer.transport.abort()
         await asyncio.sleep(0.01)
+
+
+class Echo:
+    """Remembers the bytes it was sent and gives a fixed answer."""
+
+    def __init__(self, answer: bytes = OK, body: int = 0) -> None:
+        self.heads: list[bytes] = []
+        self.bodies: list[bytes] = []
+        self.answer = answer
+        self.body = body
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            self.heads.append(await read_head(reader))
+            self.bodies.append(await reader.readexactly(self.body))
+            writer.write(self.answer)
 
 
 async def read_head(reader: asyncio.StreamReader) -> bytes:

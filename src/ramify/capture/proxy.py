@@ -1,6 +1,6 @@
 """A reverse proxy that watches: every byte goes on as it came, and what passed is told to a sink afterwards.
 
-Observations are made one turn of the loop after the bytes they speak of: uvloop writes at the end of a turn.
+Observations are made when the bytes they speak of are out.
 The server must run with `SERVER_OPTIONS`: without `handler_cancellation` a client that leaves is noticed only
 at the next write, and without `auto_decompress=False` compressed requests would be unpacked on the way.
 """
@@ -18,7 +18,7 @@ from multidict import istr
 
 from ramify.capture.answer import Answer, ClientLeft
 from ramify.capture.head import request_head
-from ramify.capture.pool import LONGEST_FIELD, READ_BUFFER, Pool
+from ramify.capture.pool import LONGEST_FIELD, MOST_FIELDS, READ_BUFFER, Pool
 from ramify.capture.tee import Asked, Exchange, Sink, Watch
 
 SERVER_OPTIONS: Final[dict[str, Any]] = {
@@ -27,6 +27,7 @@ SERVER_OPTIONS: Final[dict[str, Any]] = {
     "read_bufsize": READ_BUFFER,
     "max_line_size": LONGEST_FIELD,
     "max_field_size": LONGEST_FIELD,
+    "max_headers": MOST_FIELDS,
     "access_log": None,
 }
 """Keyword arguments for `aiohttp.web.AppRunner`. Other routes must unpack compressed bodies themselves."""
@@ -34,6 +35,8 @@ SERVER_OPTIONS: Final[dict[str, Any]] = {
 PREFIX = "/anthropic"
 PROJECT = istr("x-ramify-project")
 BODY_LIMIT = 64 * 2**20
+A_MOMENT = 0.01
+"""Seconds. Putting the pieces of a large request together must not meet its answer on the way back."""
 UPSTREAM_LEFT = (ClientError, HttpProcessingError, ConnectionError)
 """What reading an answer raises when no whole answer will come."""
 
@@ -163,7 +166,7 @@ async def carry(
             await writer.write(piece)
         except ConnectionError:
             return  # the upstream left: perhaps with an answer, which its reader will find
-    asyncio.get_running_loop().call_soon(exchange.tell_request)
+    asyncio.get_running_loop().call_later(A_MOMENT, exchange.tell_request)
 
 
 async def final(connection: ResponseHandler) -> tuple[RawResponseMessage, StreamReader]:

@@ -24,16 +24,15 @@ class Kept:
     """The pieces of one body, up to a limit; what lies beyond it is only counted."""
 
     def __init__(self, limit: int) -> None:
-        self._room = limit
+        self._limit = limit
         self._pieces: list[bytes] = []
         self.size = 0
 
     def add(self, piece: bytes) -> None:
+        room = self._limit - self.size
         self.size += len(piece)
-        if self._room <= 0:
-            return
-        self._pieces.append(piece if len(piece) <= self._room else piece[: self._room])
-        self._room -= len(piece)
+        if room > 0:
+            self._pieces.append(piece if len(piece) <= room else piece[:room])
 
     def take(self) -> bytes:
         body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
@@ -41,9 +40,9 @@ class Kept:
         return body
 
     def shortfall(self, what: str) -> str:
-        if self._room >= 0:
+        if self.size <= self._limit:
             return ""
-        return f"only the first {self.size + self._room} of {self.size} bytes of the {what} were kept"
+        return f"only the first {self._limit} of {self.size} bytes of the {what} were kept"
 
 
 class Watch:
@@ -154,7 +153,10 @@ def find(headers: RawHeaders, name: bytes) -> bytes:
 
 def texts(headers: RawHeaders) -> Headers:
     """Decoded in one go, as no field holds a line break: thirty small steps would cost ten times as much."""
-    flat = text(b"\n".join(chain.from_iterable(headers))).split("\n")
+    try:
+        flat = b"\n".join(chain.from_iterable(headers)).decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        return tuple((text(name), text(value)) for name, value in headers)
     return tuple(zip(flat[::2], flat[1::2], strict=True)) if headers else ()
 
 

@@ -147,7 +147,7 @@ def toolbox(name: str, arguments: Json) -> tuple[str, float]:
 
 
 async def play(base_url: str, pace: float, session: str = SESSION) -> str:
-    """Acts it out and returns the last words; `pace` 1.0 takes about half a minute, 0.0 no time."""
+    """Acts it out and returns the last words; `pace` 1.0 takes about twenty seconds, 0.0 no time."""
     async with aiohttp.ClientSession() as http:
         client = Client(http, base_url, session, toolbox, pace)
         main = Line(client)
