@@ -119,7 +119,7 @@ class Ramify:
     @property
     def ingest(self) -> Ingest:
         if self._ingest is None:
-            self._ingest = Ingest(self.store, self.rules, self.prices)
+            self._ingest = Ingest(self.store, self.rules, self.prices, redaction=Cleaner())
         return self._ingest
 
     def close(self) -> None:
@@ -164,11 +164,10 @@ class Ramify:
         return report
 
     def _import_file(self, path: Path, report: Answer) -> None:
-        cleaner = Cleaner()
         batch: list[Observation] = []
         for line in read_exchanges(path, self.settings.project or "default"):
             report["read"] += 1
-            batch += (cleaner.clean(seen) for seen in line.observations)
+            batch += line.observations
             if line.problem:
                 report["unreadable"].append({"place": f"{path}:{line.line}", "problem": line.problem})
             if len(batch) >= IMPORT_BATCH:
@@ -249,9 +248,10 @@ class Served(Ramify):
         self._hub = Hub()
         self._hub.start_at(store.seq())
         self.hub = Feed(self._hub)
-        self._ingest = Ingest(store, self.rules, self.prices, self._hub.publish)
+        cleaner = Cleaner()
+        self._ingest = Ingest(store, self.rules, self.prices, self._hub.publish, redaction=cleaner)
         spool = Spool(spool_folder, settings.spool_limit) if spool_folder else None
-        self.pipeline = Pipeline(self._ingest, Cleaner().clean, spool, settings.queue_limit, settings.queue_bytes)
+        self.pipeline = Pipeline(self._ingest, cleaner.observation, spool, settings.queue_limit, settings.queue_bytes)
         self.pipeline.on_stored = self._indexer.wake
         self.token = settings.token
         self.proxy: Any = None  # set when the server listens

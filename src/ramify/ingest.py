@@ -1,22 +1,21 @@
 """From observation to stored, linked, published. The only writer."""
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
-import xxhash
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ramify.linking import decide
 from ramify.linking.world import Rules, World
 from ramify.model import ids
 from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
-from ramify.model.event import ModelAnswered, ModelCalled, Part, Unreadable
-from ramify.model.observation import Correction, Observation, Record, Request, Response
+from ramify.model.event import ModelAnswered, ModelCalled, Unreadable
+from ramify.model.observation import Correction, Headers, Observation, Record, Request, Response
 from ramify.model.prices import Tokens
 from ramify.protocols.anthropic import decode as anthropic
-from ramify.protocols.anthropic.wire import Envelope, read_envelope, spans
+from ramify.protocols.anthropic.bodies import Bodies, Reading
 from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, Store
 
-MEMO_BYTES = 64 * 1024 * 1024
 Publish = Callable[[int, dict[tuple[str, str], Entity | None]], None]
 
 
@@ -31,34 +30,21 @@ class Prices(Struct, frozen=True):
     version: str = ""
 
 
-class Parts:
-    """Messages read lately: a request repeats its history, so most of its messages were read before."""
+class Redaction(Protocol):
+    """Secrets out, before anything is stored."""
 
-    def __init__(self) -> None:
-        self._memo: dict[bytes, tuple[bytes, Part]] = {}
-        self._size = 0
-
-    def read(self, raw: bytes) -> Part:
-        digest = xxhash.xxh3_128_digest(raw)
-        held = self._memo.get(digest)
-        if held is not None and held[0] == raw:
-            return held[1]
-        part = anthropic.parse_part(raw)
-        if self._size > MEMO_BYTES:
-            self._memo.clear()
-            self._size = 0
-        self._memo[digest] = (raw, part)
-        self._size += len(raw) + 500
-        return part
+    def piece(self, raw: bytes) -> bytes: ...
+    def observation(self, seen: Observation) -> Observation: ...
+    def headers(self, headers: Headers) -> Headers: ...
 
 
 class Reader:
     """Reads rows from the store and, where a call must be judged again, its events from the log."""
 
-    def __init__(self, store: Store, parts: Parts, log: Store | None = None) -> None:
+    def __init__(self, store: Store, log: Store | None = None) -> None:
         self.store = store
-        self.parts = parts
         self.log = log or store
+        self.bodies = Bodies()
 
     def find(self, keys: Sequence[int]) -> dict[int, list[Entry]]:
         return self.store.find(keys)
@@ -66,22 +52,24 @@ class Reader:
     def load(self, table: str, id: str) -> Entity | None:
         return self.store.load(table, id)
 
+    def corrected(self) -> Sequence[str]:
+        return [row.id for row in self.store.docs("corrections")]
+
     def called(self, request: str) -> ModelCalled | None:
         seen = self.log.observation(request)
-        return self.read_call(seen) if isinstance(seen, Request) else None
+        return self.read_call(seen, self.read_body(seen))[0] if isinstance(seen, Request) else None
 
-    def read_call(self, seen: Request) -> ModelCalled | None:
-        events, _ = self.request_events(seen)
-        return next((event for event in events if isinstance(event, ModelCalled)), None)
-
-    def request_events(self, seen: Request) -> tuple[list[object], tuple[tuple[int, int], ...]]:
+    def read_body(self, seen: Request) -> Reading | str:
         body = anthropic.plain_body(seen.body, seen.headers)
-        envelope = read_envelope(body)
-        if not isinstance(envelope, Envelope):
-            return list(anthropic.decode_request(seen, envelope, ())), ()
-        parts = tuple(self.parts.read(bytes(raw)) for raw in envelope.messages)
-        places = tuple(spans(body, envelope)) if body is seen.body else ()
-        return list(anthropic.decode_request(seen, envelope, parts)), places
+        session = anthropic.header(seen.headers, "x-claude-code-session-id")
+        agent = anthropic.header(seen.headers, "x-claude-code-agent-id")
+        line = f"{seen.project}/{session}/{agent}".encode() if session else body[:200]
+        return self.bodies.read(body, line)
+
+    def read_call(self, seen: Request, reading: Reading | str) -> tuple[ModelCalled, Unreadable | None]:
+        if isinstance(reading, str):
+            return anthropic.decode_unreadable(seen), Unreadable(seen.id, seen.at, f"request body: {reading}")
+        return anthropic.decode_request(seen, reading.envelope, self.bodies.parts(reading)), None
 
     def answered(self, response: str) -> ModelAnswered | None:
         seen = self.log.observation(response)
@@ -93,8 +81,8 @@ class Reader:
 class Recent(Reader):
     """A reader that also knows what is in the batch at hand, before it is stored."""
 
-    def __init__(self, store: Store, parts: Parts, log: Store | None = None) -> None:
-        super().__init__(store, parts, log)
+    def __init__(self, store: Store, log: Store | None = None) -> None:
+        super().__init__(store, log)
         self.calls: dict[str, ModelCalled] = {}
         self.answers: dict[str, ModelAnswered] = {}
 
@@ -115,11 +103,13 @@ class Ingest:
         prices: Prices | None = None,
         publish: Publish | None = None,
         log: Store | None = None,
+        redaction: Redaction | None = None,
     ) -> None:
         self.store = store
         self.prices = prices or Prices()
         self.publish = publish
-        self.reader = Recent(store, Parts(), log)
+        self.redaction = redaction
+        self.reader = Recent(store, log)
         self.world = World(self.reader, rules or Rules())
 
     def step(self, batch: Sequence[Observation]) -> int:
@@ -150,7 +140,7 @@ class Ingest:
         self.reader.calls.clear()
         self.reader.answers.clear()
         unreadable: list[tuple[str, int, str]] = []
-        kept = [Kept(seen, self._take(seen, unreadable)) for seen in batch]
+        kept = [self._take(seen, unreadable) for seen in batch]
         rows = self.world.dirty
         changes = Changes(rows, self.world.added, tuple(refs_of(rows)), tuple(unreadable))
         self.store.append(kept if keep else (), changes)
@@ -166,33 +156,55 @@ class Ingest:
         missing = self.store.missing(list(unique))
         return [seen for id, seen in unique.items() if id in missing]
 
-    def _take(self, seen: Observation, unreadable: list[tuple[str, int, str]]) -> tuple[tuple[int, int], ...]:
-        match seen:
-            case Request():
-                return self._take_request(seen, unreadable)
-            case Response():
-                self._take_response(seen, unreadable)
-            case Correction():
-                decide.corrected(self.world, seen)
-            case Record():
-                unreadable.append((seen.id, seen.at, f"{seen.place}: not in the format {seen.format!r}"))
-        return ()
+    def _take(self, seen: Observation, unreadable: list[tuple[str, int, str]]) -> Kept:
+        if isinstance(seen, Request) and anthropic.is_model_call(seen.method, seen.path):
+            return self._take_request(seen, unreadable)
+        if self.redaction is not None:
+            seen = self.redaction.observation(seen)
+        if isinstance(seen, Response) and anthropic.is_model_call("POST", seen.path):
+            self._take_response(seen, unreadable)
+        elif isinstance(seen, Correction):
+            decide.corrected(self.world, seen)
+        elif isinstance(seen, Record):
+            unreadable.append((seen.id, seen.at, f"{seen.place}: not in the format {seen.format!r}"))
+        return Kept(seen)
 
-    def _take_request(self, seen: Request, unreadable: list[tuple[str, int, str]]) -> tuple[tuple[int, int], ...]:
-        if not anthropic.is_model_call(seen.method, seen.path):
-            return ()
-        events, places = self.reader.request_events(seen)
-        for event in events:
-            if isinstance(event, ModelCalled):
-                self.reader.calls[seen.id] = event
-                decide.asked(self.world, event)
-            elif isinstance(event, Unreadable):
-                unreadable.append((event.observation, event.at, event.reason))
-        return places
+    def _take_request(self, seen: Request, unreadable: list[tuple[str, int, str]]) -> Kept:
+        reading = self.reader.read_body(seen)
+        if self.redaction is not None:
+            seen, reading = self._redacted(self.redaction, seen, reading)
+        event, problem = self.reader.read_call(seen, reading)
+        self.reader.calls[seen.id] = event
+        decide.asked(self.world, event)
+        if problem is not None:
+            unreadable.append((problem.observation, problem.at, problem.reason))
+        shared = isinstance(reading, Reading) and reading.body is seen.body
+        return Kept(seen, reading.spans if shared and isinstance(reading, Reading) else ())
+
+    def _redacted(self, redaction: Redaction, seen: Request, reading: Reading | str) -> tuple[Request, Reading | str]:
+        """Each piece is searched once; where a secret is found, the body is cleaned as a whole and read again."""
+        if isinstance(reading, Reading) and reading.body is seen.body and self._is_clean(redaction, reading):
+            headers = redaction.headers(seen.headers)
+            return (seen if headers == seen.headers else structs.replace(seen, headers=headers)), reading
+        clean = redaction.observation(seen)
+        assert isinstance(clean, Request)
+        return clean, self.reader.read_body(clean)
+
+    def _is_clean(self, redaction: Redaction, reading: Reading) -> bool:
+        position = 0
+        between: list[bytes] = []
+        for start, end, piece in reading.spans:
+            between.append(reading.body[position:start])
+            position = end
+            if not piece.clean:
+                if redaction.piece(piece.raw) != piece.raw:
+                    return False
+                piece.clean = True
+        between.append(reading.body[position:])
+        rest = b"".join(between)
+        return redaction.piece(rest) == rest
 
     def _take_response(self, seen: Response, unreadable: list[tuple[str, int, str]]) -> None:
-        if not anthropic.is_model_call("POST", seen.path):
-            return
         for event in anthropic.decode_response(seen):
             if isinstance(event, ModelAnswered):
                 self.reader.answers[seen.id] = event

@@ -144,19 +144,19 @@ class Pipeline:
         return self.spool is not None and len(self.spool) > 0
 
     def _write(self, batch: Sequence[Observation], crowded: bool) -> None:
-        safe = [self._safe(seen) for seen in batch]
-        if self.spool is not None and safe and (crowded or self._must_drain()):
-            self.spool.append(safe)
-            safe = []
-        if safe:
-            self._store(safe)
+        if batch and self.spool is not None and (crowded or self._must_drain()):
+            self._spool(batch)
+        elif batch:
+            self._store(batch)
         if not crowded and self._must_drain() and time.monotonic() >= self._retry_at:
             self._drain()
 
-    def _safe(self, seen: Observation) -> Observation:
-        return self.redact(seen)
+    def _spool(self, batch: Sequence[Observation]) -> None:
+        """Secrets are cut out before anything reaches a disk, here as in the store."""
+        if self.spool is not None:
+            self.spool.append([self.redact(seen) for seen in batch])
 
-    def _store(self, batch: list[Observation]) -> None:
+    def _store(self, batch: Sequence[Observation]) -> None:
         while True:
             try:
                 self._step(batch)
@@ -164,14 +164,14 @@ class Pipeline:
             except StoreDown as problem:
                 self._away(str(problem))
                 if self.spool is not None:
-                    self.spool.append(batch)
+                    self._spool(batch)
                     return
                 if self._closing:
                     self.dropped += len(batch)
                     return
                 time.sleep(RETRY_SECONDS)  # nowhere else to put it: `put` counts what no longer fits
 
-    def _step(self, batch: list[Observation]) -> None:
+    def _step(self, batch: Sequence[Observation]) -> None:
         try:
             self.stored += self.ingest.step(batch)
         except StoreDown:

@@ -1,69 +1,59 @@
-"""Redaction of whole observations. A request repeats its history, so each message is searched for secrets once."""
+"""Redaction of whole observations: headers, paths, bodies, plain or compressed."""
 
 import msgspec
-import xxhash
+from msgspec.structs import replace
 
-from ramify.capture.redact import redact_body, redact_headers, redact_json
+from ramify.capture.redact import redact_body, redact_headers, redact_json, redact_text
 from ramify.model.observation import Correction, Headers, Observation, Record, Request, Response
-from ramify.protocols.anthropic.wire import Envelope, read_envelope, spans
-
-MEMO = 200_000
+from ramify.protocols.anthropic.answer import from_stream
 
 
 class Cleaner:
-    def __init__(self) -> None:
-        self._clean: set[bytes] = set()
+    """Equal lists of headers are common: each is cleaned once."""
 
-    def clean(self, seen: Observation) -> Observation:
+    def __init__(self) -> None:
+        self._headers: dict[Headers, Headers] = {}
+
+    def piece(self, raw: bytes) -> bytes:
+        return redact_json(raw)
+
+    def headers(self, headers: Headers) -> Headers:
+        found = self._headers.get(headers)
+        if found is None:
+            if len(self._headers) > 10_000:
+                self._headers.clear()
+            found = self._headers[headers] = redact_headers(headers)
+        return found
+
+    def observation(self, seen: Observation) -> Observation:
         match seen:
             case Request() | Response():
                 return self._exchange(seen)
             case Record():
-                return msgspec.structs.replace(seen, body=redact_json(seen.body))
+                return replace(seen, body=redact_json(seen.body))
             case Correction():
                 return seen
 
     def _exchange(self, seen: Request | Response) -> Observation:
-        headers = redact_headers(seen.headers)
-        body = self._request_body(seen) if isinstance(seen, Request) else None
-        if body is None:
-            body, decoded = redact_body(seen.body, _header(headers, "content-type"), _header(headers, "content-encoding"))
-            if decoded:
-                headers = tuple(pair for pair in headers if pair[0].lower() != "content-encoding")
-        if headers == seen.headers and body is seen.body:
+        headers = self.headers(seen.headers)
+        if isinstance(seen, Response) and _is_clean_stream(seen.body):
+            return seen if headers == seen.headers else replace(seen, headers=headers)
+        body, decoded = redact_body(seen.body, _header(headers, "content-type"), _header(headers, "content-encoding"))
+        if decoded:
+            headers = tuple(pair for pair in headers if pair[0].lower() != "content-encoding")
+        path = redact_text(seen.path.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+        if headers == seen.headers and body == seen.body and path == seen.path:
             return seen
-        return msgspec.structs.replace(seen, headers=headers, body=body)
+        return replace(seen, headers=headers, body=body, path=path)
 
-    def _request_body(self, seen: Request) -> bytes | None:
-        """Piece by piece; None where the body is no list of messages that could be taken apart."""
-        if _header(seen.headers, "content-encoding"):
-            return None
-        envelope = read_envelope(seen.body)
-        if not isinstance(envelope, Envelope):
-            return None
-        kept: list[bytes] = []
-        position, changed = 0, False
-        for start, end in [*spans(seen.body, envelope), (len(seen.body), len(seen.body))]:
-            for piece in (seen.body[position:start], seen.body[start:end]):
-                clean = self._piece(piece)
-                changed = changed or clean is not piece
-                kept.append(clean)
-            position = end
-        return b"".join(kept) if changed else seen.body
 
-    def _piece(self, piece: bytes) -> bytes:
-        if len(piece) < 12:
-            return piece
-        digest = xxhash.xxh3_128_digest(piece)
-        if digest in self._clean:
-            return piece
-        clean = redact_json(piece)
-        if clean != piece:
-            return clean
-        if len(self._clean) > MEMO:
-            self._clean.clear()
-        self._clean.add(digest)
-        return piece
+def _is_clean_stream(body: bytes) -> bool:
+    """A quick look that suffices for almost every answer: nothing in the bytes, nothing in the blocks put together."""
+    if not body.startswith((b"event: message_start", b"data: {\"type\":")):
+        return False
+    answer = from_stream(body)
+    whole = msgspec.json.encode(answer.blocks)
+    return not answer.unreadable and redact_json(whole) == whole and redact_json(body) == body
 
 
 def _header(headers: Headers, name: str) -> str:

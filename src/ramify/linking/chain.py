@@ -10,8 +10,6 @@ from msgspec import Struct
 
 from ramify.model.event import Atom, Part
 
-START = b"\x00" * 16
-
 
 class Chain(Struct):
     """`hashes[i]` stands for the first i atoms; `places[i]` says where atom i is: message and block."""
@@ -40,16 +38,18 @@ def extend(start: bytes, atoms: list[bytes]) -> bytes:
     return start
 
 
-def build(parts: tuple[Part, ...], resolve: Callable[[str], bytes | None], known: Chain | None = None) -> Chain:
-    chain, begin = _taken_over(parts, known)
+def build(
+    parts: tuple[Part, ...], start: bytes, resolve: Callable[[str], bytes | None], known: Chain | None = None
+) -> Chain:
+    chain, begin = _taken_over(parts, start, known)
     for index in range(begin, len(parts)):
         _add(chain, index, parts[index], resolve)
     return chain
 
 
-def _taken_over(parts: tuple[Part, ...], known: Chain | None) -> tuple[Chain, int]:
+def _taken_over(parts: tuple[Part, ...], start: bytes, known: Chain | None) -> tuple[Chain, int]:
     if known is None or known.unresolved:
-        return Chain(parts, [START], [], [], [], [], {}, set()), 0
+        return Chain(parts, [start], [], [], [], [], {}, set()), 0
     common = 0
     for mine, theirs in zip(parts, known.parts, strict=False):
         if mine is not theirs:

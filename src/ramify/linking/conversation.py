@@ -3,13 +3,13 @@
 from msgspec import Struct
 
 from ramify.linking.chain import Chain
-from ramify.linking.world import NEWEST, World, key
+from ramify.linking.world import NEWEST, World, chain_key, key
 from ramify.model.entity import Call
 from ramify.model.event import Atom
 from ramify.model.link import Candidate, Link
 
 REPLACED = ("No response requested.", "(no content)")
-CHUNK = 8
+CHUNK = 4
 EXACT, ALIKE, UNKNOWN, REPLACEMENT, ABSENT, DIFFERENT = 1, 2, 3, 4, 5, 6
 CERTAINTY = {EXACT: 0.98, ALIKE: 0.9, UNKNOWN: 0.85, REPLACEMENT: 0.8, ABSENT: 0.75, DIFFERENT: 0.5}
 LOST_BY = {
@@ -96,9 +96,10 @@ def by_prefix(world: World, call: Call, chain: Chain) -> Verdict | None:
     for length in range(top, 0, -1):
         if length < fetched:  # most parents are a few atoms back: ask for little first, then for more
             fetched = max(length - chunk, 0)
-            world.prefetch(key("end", call.project, chain.hashes[at]) for at in range(length, fetched, -1))
+            world.prefetch(chain_key("end", chain.hashes[at]) for at in range(length, fetched, -1))
             chunk *= 4
-        found = world.calls_at(key("end", call.project, chain.hashes[length]))
+        end = chain.hashes[length]
+        found = [one for one in world.calls_at(chain_key("end", end)) if one.end == end]
         if not found:
             continue
         verdict = _choose(world, [one for one in found if eligible(one, call)], call, chain, length)
@@ -134,7 +135,7 @@ def _by_answer(world: World, call: Call, chain: Chain, length: int) -> list[Call
     for end in range(length + 1, min(_leading(chain, length), length + 40) + 1):
         found += [
             one
-            for one in world.calls_at(key("after", call.project, chain.hashes[end]))
+            for one in world.calls_at(chain_key("after", chain.hashes[end]))
             if one.end == chain.hashes[length] and eligible(one, call)
         ]
     return found

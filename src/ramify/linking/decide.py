@@ -13,7 +13,7 @@ from ramify.linking.conversation import Verdict, before, by_prefix, by_tool, fir
 from ramify.linking.place import continuing, follow, place
 from ramify.linking.subtask import FAILED, Pairing, resolve
 from ramify.linking.summarised import by_summary
-from ramify.linking.world import World, key
+from ramify.linking.world import World, chain_key, key
 from ramify.model import ids
 from ramify.model.entity import Answered, Call, ToolCall
 from ramify.model.entity import Correction as CorrectionRow
@@ -84,9 +84,9 @@ def read(world: World, call: Call, chain: Chain) -> None:
     call.own_via = own_via(chain) if call.agent else ""
     _put_answer_chain(call)
     if chain.atoms:
-        world.add(key("end", call.project, call.end), call.started, call.id)
+        world.add(chain_key("end", call.end), call.started, call.id)
         if call.after:
-            world.add(key("after", call.project, call.after), call.started, call.id)
+            world.add(chain_key("after", call.after), call.started, call.id)
     world.add(key("strict", call.project, call.strict), call.started, call.id)
     for native in chain.unresolved:
         world.add(key("cleared", call.project, call.session, native), call.started, call.id)
@@ -123,7 +123,7 @@ def _put_answer_chain(call: Call) -> None:
 def _wake_followers(world: World, call: Call) -> None:
     """Requests that contain this one, and later ones with the same words."""
     later = [
-        *world.calls_at(key("watch", call.project, call.end)),
+        *world.calls_at(chain_key("watch", call.end)),
         *world.calls_at(key("strict", call.project, call.strict)),
     ]
     for other in later:
@@ -187,7 +187,7 @@ def offer(world: World, call: Call, part: Part | None = None) -> None:
         seen = world.loader.answered(call.response)
         part = seen.part if seen else None
     if call.after:
-        world.add(key("after", call.project, call.after), call.started, call.id)
+        world.add(chain_key("after", call.after), call.started, call.id)
     if call.message:
         world.add(key("message", call.project, call.message), call.started, call.id)
         for waiting in world.calls_at(key("waits-message", call.project, call.message)):
@@ -216,7 +216,7 @@ def corrected(world: World, seen: Correction) -> None:
     row = world.correction(seen.child)
     if row is not None and (row.at, row.observation) >= (seen.at, seen.id):
         return
-    world.save("corrections", CorrectionRow(seen.child, seen.act, seen.parent, seen.id, seen.at))
+    world.correct(CorrectionRow(seen.child, seen.act, seen.parent, seen.id, seen.at))
     task = world.task(seen.child)
     if task is not None:
         world.unplaced[task.first] = None
@@ -272,9 +272,9 @@ def _changed_by_results(world: World, call: Call, chain: Chain) -> bool:
     """A result that the client cleared has become known: the request is read again."""
     if not any(world.result_atom(call, native) for native in chain.unresolved):
         return False
-    world.remove(key("end", call.project, call.end), call.started, call.id)
+    world.remove(chain_key("end", call.end), call.started, call.id)
     if call.after:
-        world.remove(key("after", call.project, call.after), call.started, call.id)
+        world.remove(chain_key("after", call.after), call.started, call.id)
     world.forget_chain(call)
     read(world, call, world.chain(call))
     return True
@@ -325,9 +325,8 @@ def _is_first(world: World, call: Call) -> bool:
 def _watch(world: World, call: Call, chain: Chain, verdict: Verdict) -> None:
     """Prefixes that some call not seen yet may turn out to have asked for."""
     lowest = verdict.length if verdict.relation == "continued" else 0
-    world.prefetch(key("watch", call.project, chain.hashes[at]) for at in range(max(lowest, 1), len(chain.atoms)))
     for at in range(max(lowest, 1), len(chain.atoms)):
-        world.add(key("watch", call.project, chain.hashes[at]), call.started, call.id)
+        world.add(chain_key("watch", chain.hashes[at]), call.started, call.id)
         atom = chain.atoms[at]
         if atom.kind == "use" and at >= verdict.consumed:
             world.add(key("waits-tool", call.project, call.session, atom.tool), call.started, call.id)
@@ -398,6 +397,7 @@ def _attempt_first(world: World, call: Call) -> str:
         other
         for other in world.calls_at(key("strict", call.project, call.strict))
         if other.id != call.id
+        and other.strict == call.strict
         and other.agent == call.agent
         and other.utility == call.utility
         and before(other, call)

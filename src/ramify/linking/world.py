@@ -22,6 +22,7 @@ DAY = 24 * 3600 * 1_000_000
 class Loader(Protocol):
     def find(self, keys: Sequence[int]) -> dict[int, list[Entry]]: ...
     def load(self, table: str, id: str) -> Entity | None: ...
+    def corrected(self) -> Sequence[str]: ...
     def called(self, request: str) -> ModelCalled | None: ...
     def answered(self, response: str) -> ModelAnswered | None: ...
 
@@ -41,6 +42,14 @@ def key(kind: str, *parts: str | bytes) -> int:
     return int.from_bytes(ids.digest(kind, *parts)[:8], "big", signed=True)
 
 
+_SALTS = {kind: int.from_bytes(ids.digest("salt", kind)[:8], "big", signed=True) for kind in ("end", "after", "watch")}
+
+
+def chain_key(kind: str, hash: bytes) -> int:
+    """A chain's hash is already spread evenly, and begins with its project: no need to hash it again."""
+    return int.from_bytes(hash[:8], "big", signed=True) ^ _SALTS[kind]
+
+
 class World:
     def __init__(self, loader: Loader, rules: Rules) -> None:
         self.loader = loader
@@ -49,6 +58,7 @@ class World:
         self._keys: dict[int, list[Entry]] = {}
         self._chains: dict[str, Chain] = {}
         self._lines: dict[tuple[str, ...], Chain] = {}
+        self._corrected: set[str] | None = None
         self.begin()
 
     # -- a batch -----------------------------------------------------------------------------------------------------
@@ -59,6 +69,7 @@ class World:
         self.agenda: dict[str, None] = {}
         self.openings: dict[str, None] = {}
         self.unplaced: dict[str, None] = {}
+        self._pending: dict[int, dict[Entry, bool]] = {}
 
     def forget(self) -> None:
         """After a failed write nothing remembered can be trusted."""
@@ -66,6 +77,7 @@ class World:
         self._keys.clear()
         self._chains.clear()
         self._lines.clear()
+        self._corrected = None
         self.begin()
 
     def trim(self, rows: int = 60_000, chains: int = 2_000) -> None:
@@ -109,8 +121,17 @@ class World:
         return row if isinstance(row, Conversation) else None
 
     def correction(self, id: str) -> Correction | None:
-        row = self._get("corrections", id)
+        """Asked for every task, there for few: their ids are all remembered."""
+        if self._corrected is None:
+            self._corrected = set(self.loader.corrected())
+        row = self._get("corrections", id) if id in self._corrected else None
         return row if isinstance(row, Correction) else None
+
+    def correct(self, row: Correction) -> None:
+        self.correction(row.id)
+        if self._corrected is not None:
+            self._corrected.add(row.id)
+        self.save("corrections", row)
 
     def save(self, table: str, row: Entity) -> None:
         self._rows[table, row.id] = self.dirty[table, row.id] = row
@@ -125,7 +146,7 @@ class World:
         if missing:
             found = self.loader.find(missing)
             for key in missing:
-                self._keys[key] = found.get(key, [])
+                self._keys[key] = self._with_pending(key, found.get(key, []))
 
     def find(self, key: int) -> list[Entry]:
         """The newest entries, oldest first."""
@@ -133,20 +154,36 @@ class World:
             self.prefetch((key,))
         return self._keys[key]
 
+    def _with_pending(self, key: int, entries: list[Entry]) -> list[Entry]:
+        """What this batch added or removed before anybody asked for the key."""
+        for entry, there in self._pending.pop(key, {}).items():
+            if there and entry not in entries:
+                insort(entries, entry)
+            elif not there and entry in entries:
+                entries.remove(entry)
+        return entries[-NEWEST:]
+
     def add(self, key: int, at: int, ref: str) -> None:
-        entries = self.find(key)
+        """Most keys are written and not asked for: those are not read either."""
         entry = (at, ref)
-        if entry in entries:
+        entries = self._keys.get(key)
+        if entries is None:
+            self._pending.setdefault(key, {})[entry] = True
+        elif entry in entries:
             return
-        insort(entries, entry)
-        if len(entries) > NEWEST:
-            del entries[0]
+        else:
+            insort(entries, entry)
+            if len(entries) > NEWEST:
+                del entries[0]
         self.added[key, at, ref] = True
 
     def remove(self, key: int, at: int, ref: str) -> None:
-        entries = self.find(key)
-        if (at, ref) in entries:
-            entries.remove((at, ref))
+        entry = (at, ref)
+        entries = self._keys.get(key)
+        if entries is None:
+            self._pending.setdefault(key, {})[entry] = False
+        elif entry in entries:
+            entries.remove(entry)
         self.added[key, at, ref] = False
 
     def calls_at(self, key: int) -> list[Call]:
@@ -166,7 +203,8 @@ class World:
 
     def read_chain(self, call: Call, parts: tuple[Part, ...]) -> Chain:
         line = (call.project, call.session, call.agent, parts[0].strict.hex() if parts else "")
-        chain = build(parts, lambda native: self.result_atom(call, native), self._lines.get(line))
+        start = ids.digest("chain", call.project)
+        chain = build(parts, start, lambda native: self.result_atom(call, native), self._lines.get(line))
         self._chains[call.id] = chain
         self._lines.pop(line, None)
         self._lines[line] = chain

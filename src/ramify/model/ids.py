@@ -1,23 +1,21 @@
 """Ids that follow from what was seen, so that deriving everything again gives the same ones."""
 
 import hashlib
-from base64 import b32encode
 
 
 def digest(*parts: str | bytes | int | None) -> bytes:
     """16 bytes over the parts; each part is length-prefixed, so no two lists of parts run together."""
-    state = hashlib.blake2b(digest_size=16)
+    pieces: list[bytes] = []
     for part in parts:
-        raw = (
-            b"\x00" if part is None else part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
-        )
-        state.update(len(raw).to_bytes(4, "big"))
-        state.update(raw)
-    return state.digest()
+        if type(part) is not bytes:
+            part = b"\x00" if part is None else str(part).encode("utf-8", "surrogatepass")
+        pieces.append(b"%d:" % len(part))
+        pieces.append(part)
+    return hashlib.blake2b(b"".join(pieces), digest_size=16).digest()
 
 
 def short(prefix: str, *parts: str | bytes | int | None) -> str:
-    return f"{prefix}_{b32encode(digest(*parts)).decode()[:22].lower()}"
+    return f"{prefix}_{digest(*parts).hex()[:24]}"
 
 
 def observation_id(*parts: str | bytes | int | None) -> str:

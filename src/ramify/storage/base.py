@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from ramify.model.entity import Entity
 from ramify.model.observation import Observation
+from ramify.model.piece import Span
 
 Entry = tuple[int, str]
 
@@ -26,7 +27,7 @@ class Kept(Struct, frozen=True):
     """An observation to be stored, with hints where its body repeats others."""
 
     observation: Observation
-    spans: tuple[tuple[int, int], ...] = ()
+    spans: Sequence[Span] = ()
 
 
 class Ref(Struct, frozen=True):

@@ -6,17 +6,19 @@ becomes a list, costs only the few bytes around it. Cuts are hints: whatever the
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Protocol
 
 import xxhash
 import zstandard
 
+from ramify.model.piece import Piece, Span
+
 RAW, PACKED, LIST, PACKED_LIST = 0, 1, 2, 3
+MEMO_BYTES = 48 * 2**20
 LONG = 160  # a string shorter than this is cheaper in place
 STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-MEMO_BYTES = 64 * 1024 * 1024
 
 _compressor = zstandard.ZstdCompressor(level=3)
 _decompressor = zstandard.ZstdDecompressor()
@@ -25,8 +27,10 @@ _decompressor = zstandard.ZstdDecompressor()
 class Blobs(Protocol):
     """Where pieces are kept; ids grow."""
 
-    def put(self, digest: bytes, kind: int, size: int, payload: bytes) -> int: ...
-    def known(self, digest: bytes) -> int | None: ...
+    def put(self, digest: bytes, size: int, packed: Callable[[], tuple[int, bytes]]) -> int:
+        """The id of the piece with this digest; `packed` is asked only when it is new."""
+        ...
+
     def get(self, ids: Sequence[int]) -> dict[int, tuple[int, bytes]]: ...
 
 
@@ -89,50 +93,42 @@ def read_tokens(payload: bytes) -> list[bytes | int]:
 
 
 class Folder:
-    """Remembers what it folded lately, so that a repeated piece costs one comparison."""
+    """A piece remembers where it was put, until `forget`: after a failed write that may not be true any more."""
 
     def __init__(self, blobs: Blobs) -> None:
         self.blobs = blobs
-        self._memo: dict[bytes, tuple[bytes, int]] = {}
+        self._epoch = 0
+        self._strings: dict[bytes, tuple[bytes, int]] = {}
         self._size = 0
 
     def forget(self) -> None:
-        self._memo.clear()
+        self._epoch += 1
+        self._strings.clear()
         self._size = 0
 
-    def fold(self, body: bytes, spans: Sequence[tuple[int, int]]) -> tuple[int, bytes]:
-        if not spans:
-            spans = [(0, len(body))] if len(body) > LONG else []
+    def fold(self, body: bytes, spans: Sequence[Span]) -> tuple[int, bytes]:
+        if not spans and len(body) > LONG:
+            spans = [(0, len(body), Piece(body))]
         tokens = Tokens()
         position = 0
-        for start, end in spans:
+        for start, end, piece in spans:
             tokens.bytes(body[position:start])
             if end - start < LONG:
-                tokens.bytes(body[start:end])
+                tokens.bytes(piece.raw)
             else:
-                tokens.reference(self._piece(body[start:end]))
+                tokens.reference(piece.blob if piece.epoch == self._epoch else self._piece(piece))
             position = end
         tokens.bytes(body[position:])
         return pack(bytes(tokens.out), LIST, PACKED_LIST)
 
-    def _piece(self, piece: bytes) -> int:
-        digest = xxhash.xxh3_128_digest(piece)
-        held = self._memo.get(digest)
-        if held is not None and held[0] == piece:
-            return held[1]
-        id = self._list(piece) if piece[:1] in b"{[" else self._blob(piece)
-        if self._size > MEMO_BYTES:
-            self.forget()
-        self._memo[digest] = (piece, id)
-        self._size += len(piece) + 200
-        return id
+    def _piece(self, piece: Piece) -> int:
+        raw = piece.raw
+        piece.blob = self._list(raw) if raw[:1] in (b"{", b"[") else self._blob(raw)
+        piece.epoch = self._epoch
+        return piece.blob
 
     def _list(self, piece: bytes) -> int:
         """A message or a list: its long strings are blobs of their own."""
-        digest = blake2b(piece, digest_size=16).digest()
-        known = self.blobs.known(digest)
-        if known is not None:
-            return known
         tokens = Tokens()
         position = 0
         for match in STRING.finditer(piece):
@@ -142,18 +138,22 @@ class Folder:
                 tokens.reference(self._blob(piece[start:end]))
                 position = end
         tokens.bytes(piece[position:])
-        return self.blobs.put(digest, *_sized(len(piece), pack(bytes(tokens.out), LIST, PACKED_LIST)))
+        listed = bytes(tokens.out)
+        return self.blobs.put(blake2b(listed, digest_size=16, person=b"list").digest(), len(piece), lambda: pack(listed, LIST, PACKED_LIST))
 
     def _blob(self, piece: bytes) -> int:
-        digest = blake2b(piece, digest_size=16).digest()
-        known = self.blobs.known(digest)
-        if known is not None:
-            return known
-        return self.blobs.put(digest, *_sized(len(piece), pack(piece, RAW, PACKED)))
-
-
-def _sized(size: int, packed: tuple[int, bytes]) -> tuple[int, int, bytes]:
-    return packed[0], size, packed[1]
+        """A string seen lately is known by comparison, which is cheaper than by hash."""
+        quick = xxhash.xxh3_128_digest(piece)
+        held = self._strings.get(quick)
+        if held is not None and held[0] == piece:
+            return held[1]
+        id = self.blobs.put(blake2b(piece, digest_size=16).digest(), len(piece), lambda: pack(piece, RAW, PACKED))
+        if self._size > MEMO_BYTES:
+            self._strings.clear()
+            self._size = 0
+        self._strings[quick] = (piece, id)
+        self._size += len(piece) + 200
+        return id
 
 
 def unfold(blobs: Blobs, kind: int, payload: bytes) -> bytes:

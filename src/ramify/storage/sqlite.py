@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -234,16 +234,16 @@ class Sqlite:
 
     # -- blobs, inside the writer's transaction -----------------------------------------------------------------------
 
-    def put(self, digest: bytes, kind: int, size: int, payload: bytes) -> int:
+    def put(self, digest: bytes, size: int, packed: Callable[[], tuple[int, bytes]]) -> int:
+        row = self._writer.execute("SELECT id FROM blobs WHERE digest = ?", (digest,)).fetchone()
+        if row is not None:
+            return int(row[0])
+        kind, payload = packed()
         found = self._writer.execute(
             "INSERT INTO blobs (digest, kind, size, payload) VALUES (?, ?, ?, ?)", (digest, kind, size, payload)
         ).lastrowid
         assert found is not None
         return found
-
-    def known(self, digest: bytes) -> int | None:
-        row = self._writer.execute("SELECT id FROM blobs WHERE digest = ?", (digest,)).fetchone()
-        return None if row is None else int(row[0])
 
     def get(self, ids: Sequence[int]) -> dict[int, tuple[int, bytes]]:
         found: dict[int, tuple[int, bytes]] = {}

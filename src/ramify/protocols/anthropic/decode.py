@@ -101,37 +101,32 @@ def previous_message(envelope: Envelope) -> tuple[str, bool]:
     return "", False
 
 
-def decode_request(seen: Request, envelope: Envelope | str, parts: tuple[Part, ...]) -> list[Event]:
-    if isinstance(envelope, str):
-        call = ModelCalled(
-            seen.id,
-            seen.exchange,
-            seen.source,
-            seen.at,
-            read_scope(seen.project, seen.headers, None),
-            utility="count_tokens" if "/count_tokens" in seen.path else "",
-        )
-        return [call, Unreadable(seen.id, seen.at, f"request body: {envelope}")]
+def decode_unreadable(seen: Request) -> ModelCalled:
+    """A call whose body cannot be read is still a call."""
+    utility = "count_tokens" if "/count_tokens" in seen.path else ""
+    return ModelCalled(
+        seen.id, seen.exchange, seen.source, seen.at, read_scope(seen.project, seen.headers, None), utility=utility
+    )
+
+
+def decode_request(seen: Request, envelope: Envelope, parts: tuple[Part, ...]) -> ModelCalled:
     previous, thread = previous_message(envelope)
     hint = header(seen.headers, "x-claude-code-request-class")
-    strict = digest(*(part.strict for part in parts), canonical([envelope.thread, envelope.compaction]))
-    return [
-        ModelCalled(
-            request=seen.id,
-            exchange=seen.exchange,
-            source=seen.source,
-            at=seen.at,
-            scope=read_scope(seen.project, seen.headers, envelope.metadata),
-            model=envelope.model if isinstance(envelope.model, str) else "",
-            utility=label(seen.path, hint, envelope, parts),
-            strict=strict,
-            parts=parts,
-            previous=previous,
-            thread=thread,
-            agent_type=header(seen.headers, "x-claude-code-agent-type"),
-            client=header(seen.headers, "user-agent"),
-        )
-    ]
+    return ModelCalled(
+        request=seen.id,
+        exchange=seen.exchange,
+        source=seen.source,
+        at=seen.at,
+        scope=read_scope(seen.project, seen.headers, envelope.metadata),
+        model=envelope.model if isinstance(envelope.model, str) else "",
+        utility=label(seen.path, hint, envelope, parts),
+        strict=digest(*[part.strict for part in parts], canonical([envelope.thread, envelope.compaction])),
+        parts=parts,
+        previous=previous,
+        thread=thread,
+        agent_type=header(seen.headers, "x-claude-code-agent-type"),
+        client=header(seen.headers, "user-agent"),
+    )
 
 
 def decode_response(seen: Response) -> list[Event]:

@@ -21,12 +21,13 @@ HARNESS_STARTS = ("<system-reminder>", "<task-notification>", "[SYSTEM NOTIFICAT
 # Kept by some clients and dropped by others on the way back; never a difference in meaning.
 VOLATILE = frozenset({"cache_control", "citations", "caller", "toolset_name"})
 HEAD = 80
+LONGEST_REPORT = 32_000  # a tool's result longer than this is not compared with what a child said last
 
 
 def normal_text(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if "<" in text:
+    if "<" in text and "<system-reminder>" in text.lower():
         text = REMINDER.sub("", text)
     return text.strip()
 
@@ -105,6 +106,17 @@ def read_use(block: dict[str, Any], index: int) -> Use:
     )
 
 
+def strict_of(block: Any, atom: bytes | None, plain: bool) -> bytes:
+    """A block as it was sent, marks for the cache apart. Where it was in normal form already, its atom says it all."""
+    return atom if atom is not None and plain else digest(canonical(without_marks(block)))
+
+
+def is_plain_result(content: Any) -> bool:
+    """Whether a result's texts are in normal form as they stand."""
+    texts = [block.get("text") for block in blocks_of("" if content is None else content) if isinstance(block, dict)]
+    return all(isinstance(text, str) and text and text == normal_text(text) for text in texts)
+
+
 def read_result(block: dict[str, Any], index: int) -> tuple[Result, Atom]:
     tool = str(block.get("tool_use_id", ""))
     text = result_text(block.get("content"))
@@ -113,12 +125,12 @@ def read_result(block: dict[str, Any], index: int) -> tuple[Result, Atom]:
     atom = (
         None if cleared else digest("user", "result", tool, canonical(result_content(block.get("content"))), int(error))
     )
-    named = AGENT_LINE.findall(text)
+    named = AGENT_LINE.findall(text) if "agentId:" in text else []
     result = Result(
         id=tool,
         block=index,
         atom=atom,
-        text=fingerprint(text) if text and not cleared else None,
+        text=fingerprint(text) if 0 < len(text) <= LONGEST_REPORT and not cleared else None,
         error=error,
         receipt=text.startswith(RECEIPTS),
         fork=text.startswith("Fork started"),
@@ -153,8 +165,25 @@ class _Reading:
         self.results: list[Result] = []
         self.notices: list[Notice] = []
         self.compaction: list[str] = []
+        self.strict: list[bytes] = []
 
     def block(self, block: Any, index: int) -> None:
+        before = len(self.atoms)
+        self.read(block, index)
+        atom = self.atoms[-1].digest if len(self.atoms) > before else None
+        self.strict.append(strict_of(block, atom, atom is not None and self.is_plain(block)))
+
+    def is_plain(self, block: Any) -> bool:
+        match block:
+            case {"type": "text", "text": str(text), **rest}:
+                return not (rest.keys() - {"cache_control"}) and text == self.texts[-1].normal
+            case {"type": "tool_result", **rest}:
+                known = {"tool_use_id", "content", "is_error", "cache_control"}
+                return not (rest.keys() - known) and is_plain_result(rest.get("content"))
+            case _:
+                return False
+
+    def read(self, block: Any, index: int) -> None:
         kind = block.get("type") if isinstance(block, dict) else None
         if kind == "text" and isinstance(block.get("text"), str):
             self.text(block["text"], index)
@@ -204,7 +233,7 @@ def read_part(message: Any) -> Part:
         reading.block(block, index)
     return Part(
         role,
-        digest(role, canonical(without_marks(content))),
+        digest(role, *reading.strict),
         () if role == "system" else tuple(reading.atoms),
         tuple(reading.texts),
         tuple(reading.uses),

@@ -56,24 +56,3 @@ def read_envelope(body: bytes) -> Envelope | str:
         return envelope_decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
         return str(problem)
-
-
-def spans(body: bytes, envelope: Envelope) -> list[tuple[int, int]]:
-    """Where the body is likely to repeat another one: each message, the system prompt, the tools.
-
-    The places are only hints for sharing: whatever they are, the body is the sum of its slices.
-    """
-    found: list[tuple[int, int]] = []
-    position = max(body.find(b'"messages"'), 0)
-    for raw in envelope.messages:
-        piece = bytes(raw)
-        start = body.find(piece, position)
-        if start < 0:
-            break
-        position = start + len(piece)
-        found.append((start, position))
-    for shared in (bytes(envelope.system), bytes(envelope.tools)):
-        if len(shared) > 200 and (start := body.find(shared)) >= 0:
-            found += [(start, start + len(shared))]
-    found.sort()
-    return [span for before, span in zip([(0, 0), *found], found, strict=False) if span[0] >= before[1]]

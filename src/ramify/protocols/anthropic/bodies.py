@@ -1,0 +1,161 @@
+"""Reads request bodies so that work grows with what is new.
+
+The body before it on the same line of conversation is compared piece by piece, by bytes; only what follows the
+common beginning is parsed. Whatever is remembered, the result is that of reading the whole body.
+"""
+
+import re
+
+import msgspec
+import xxhash
+from msgspec import Struct
+
+from ramify.model.event import Part
+from ramify.model.piece import Piece, Span
+from ramify.protocols.anthropic.decode import parse_part
+from ramify.protocols.anthropic.wire import Envelope, read_envelope
+
+COMMA = 0x2C
+LINES = 2_000
+MEMO_BYTES = 96 * 2**20
+SHARED = 200  # a system prompt or a tool list shorter than this is not worth a piece of its own
+MARK = re.compile(rb',"cache_control":\{[^{}]*\}')
+_raws = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+class Reading(Struct):
+    """A body that was read: `ends[i]` is where message i ends; `tail` is all that follows the last one."""
+
+    envelope: Envelope
+    body: bytes
+    starts: list[int]
+    pieces: list[Piece]
+    others: list[Span]  # system prompt and tools
+
+    @property
+    def spans(self) -> list[Span]:
+        found = [(start, start + len(piece.raw), piece) for start, piece in zip(self.starts, self.pieces, strict=True)]
+        return sorted(found + self.others, key=lambda span: span[0]) if self.others else found
+
+
+class Bodies:
+    def __init__(self) -> None:
+        self._lines: dict[bytes, Reading] = {}
+        self._pieces: dict[bytes, Piece] = {}
+        self._size = 0
+
+    def read(self, body: bytes, line: bytes) -> Reading | str:
+        """`line` names whatever is likely to go on: the reading is the same for any."""
+        before = self._lines.pop(line, None)
+        known = self._continued(body, before) if before is not None else None
+        reading = self._whole(body) if known is None else known
+        if isinstance(reading, str):
+            return reading
+        if len(self._lines) >= LINES:
+            del self._lines[next(iter(self._lines))]
+        self._lines[line] = reading
+        return reading
+
+    def parts(self, reading: Reading) -> tuple[Part, ...]:
+        return tuple([piece.part or self._part(piece) for piece in reading.pieces])
+
+    def _part(self, piece: Piece) -> Part:
+        """A mark for the cache says nothing about a message: with it and without it, it is read once."""
+        plain = MARK.sub(b"", piece.raw) if b'"cache_control"' in piece.raw else piece.raw
+        if plain is not piece.raw:
+            bare = self.piece(plain)
+            piece.part = bare.part = bare.part or parse_part(plain)
+        else:
+            piece.part = parse_part(plain)
+        return piece.part
+
+    def piece(self, raw: bytes) -> Piece:
+        digest = xxhash.xxh3_128_digest(raw)
+        held = self._pieces.get(digest)
+        if held is not None and held.raw == raw:
+            return held
+        if self._size > MEMO_BYTES:
+            self._pieces.clear()
+            self._size = 0
+        self._size += len(raw) + 600
+        piece = self._pieces[digest] = Piece(raw)
+        return piece
+
+    def _whole(self, body: bytes) -> Reading | str:
+        envelope = read_envelope(body)
+        if isinstance(envelope, str):
+            return envelope
+        raws = [bytes(raw) for raw in envelope.messages]
+        starts = places(body, raws, max(body.find(b'"messages"'), 0))
+        if starts is None:  # cannot be, short of a bug in the parser; then nothing is shared, and nothing is lost
+            return "the messages cannot be found again in the body"
+        return Reading(envelope, body, starts, [self.piece(raw) for raw in raws], self._others(body, envelope, starts, raws))
+
+    def _others(self, body: bytes, envelope: Envelope, starts: list[int], raws: list[bytes]) -> list[Span]:
+        first = starts[0] if starts else len(body)
+        last = starts[-1] + len(raws[-1]) if starts else 0
+        found: list[Span] = []
+        for raw in (bytes(envelope.system), bytes(envelope.tools)):
+            if len(raw) <= SHARED:
+                continue
+            start = body.find(raw, last)
+            if start < 0:
+                start = body.find(raw, 0, first)
+            if start >= 0 and all(start >= end or start + len(raw) <= begin for begin, end, _ in found):
+                found.append((start, start + len(raw), self.piece(raw)))
+        return found
+
+    def _continued(self, body: bytes, before: Reading) -> Reading | None:
+        """None where this body does not begin as the other did, or goes on in an unusual way."""
+        if not before.starts or not body.startswith(before.body[: before.starts[0]]):
+            return None
+        common, end = common_messages(body, before)
+        if not common or end >= len(body) or body[end] != COMMA:
+            return None
+        tail = before.body[before.starts[-1] + len(before.pieces[-1].raw) :]
+        if not body.endswith(tail) or len(body) - len(tail) <= end:
+            return None
+        middle = body[end + 1 : len(body) - len(tail)]
+        try:
+            raws = [bytes(raw) for raw in _raws.decode(b"[" + middle + b"]")]
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        starts = places(body, raws, end + 1)
+        if starts is None:
+            return None
+        shift = len(body) - len(before.body)
+        others = [
+            (start + shift, stop + shift, piece) if start > before.starts[-1] else (start, stop, piece)
+            for start, stop, piece in before.others
+        ]
+        return Reading(
+            before.envelope, body, before.starts[:common] + starts,
+            before.pieces[:common] + [self.piece(raw) for raw in raws], others,
+        )
+
+
+def common_messages(body: bytes, before: Reading) -> tuple[int, int]:
+    """How many messages both begin with, and where the last of them ends."""
+    count, end = 0, 0
+    for start, piece in zip(before.starts, before.pieces, strict=True):
+        if (count and (start != end + 1 or body[end : end + 1] != b",")) or not body.startswith(piece.raw, start):
+            break
+        count, end = count + 1, start + len(piece.raw)
+    return count, end
+
+
+def places(body: bytes, raws: list[bytes], position: int) -> list[int] | None:
+    """Where each message stands. Usually right behind a comma: a search would cost more than a look."""
+    starts: list[int] = []
+    for raw in raws:
+        if body.startswith(raw, position + 1):
+            start = position + 1
+        elif body.startswith(raw, position):
+            start = position
+        else:
+            start = body.find(raw, position)
+            if start < 0:
+                return None
+        starts.append(start)
+        position = start + len(raw)
+    return starts
