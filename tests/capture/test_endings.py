@@ -1,6 +1,7 @@
 """How an exchange ends on one side is how it ends on the other."""
 
 import asyncio
+import io
 import json
 
 import aiohttp
@@ -78,6 +79,22 @@ async def test_a_client_that_leaves_takes_the_upstream_request_with_it(hold_afte
         ended = await seen.response()
     assert ended.outcome == "aborted"
     assert ended.body.count(b"event: ") == hold_after
+
+
+async def test_a_client_that_leaves_after_a_large_upload_takes_the_upstream_request_with_it() -> None:
+    seen = Seen()
+    large = HELLO | {"stream": True, "system": "x" * 5_000_000}
+    reply = Reply(content=say("one").content, hold_after=3)
+    async with serving(lambda _: reply) as upstream, proxied(upstream.url, seen) as front:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(front.url + "/v1/messages", data=io.BytesIO(json.dumps(large).encode())) as response,
+        ):
+            await response.content.readline()
+            response.close()
+        await until(lambda: upstream.requests[0].left)
+        assert (await seen.response()).outcome == "aborted"
+    assert len(seen.requests[0].body) > 5_000_000
 
 
 async def test_a_client_that_leaves_in_the_middle_of_its_upload_is_observed() -> None:

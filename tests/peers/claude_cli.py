@@ -7,11 +7,11 @@ import asyncio
 import importlib.util
 import json
 import os
-import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from signal import Signals
 from uuid import UUID
 
 from ramify.demo.upstream import prompt, turn
@@ -29,7 +29,7 @@ class Story:
     name: str
     prompt: str
     replies: Mapping[str, tuple[Attempts, ...]]
-    interrupted: bool = False  # by SIGINT, once the model holds its answer
+    stopped_by: Signals | None = None  # sent once the model holds its answer
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def find_cli() -> Path | None:
 async def run_story(
     story: Story, base_url: str, folder: Path, held: Callable[[], Awaitable[None]] | None = None
 ) -> CliRun:
-    """`folder` is the client's whole world. `held` returns once an interrupted story may be interrupted."""
+    """`folder` is the client's whole world. `held` returns once a story that is to be stopped may be."""
     for name in ("home", "config", "work"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     child = await asyncio.create_subprocess_exec(
@@ -82,9 +82,9 @@ async def run_story(
     )
     try:
         reading = asyncio.ensure_future(child.communicate())
-        if story.interrupted and held is not None:
+        if story.stopped_by and held is not None:
             await asyncio.wait_for(held(), SECONDS)
-            child.send_signal(signal.SIGINT)
+            child.send_signal(story.stopped_by)
         output, errors = await asyncio.wait_for(reading, SECONDS)
     finally:
         if child.returncode is None:

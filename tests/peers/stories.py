@@ -1,5 +1,7 @@
 """Stories for the real client. Each prompt of a story is unique, so that a script can tell who is asking."""
 
+from signal import Signals
+
 from ramify.demo.wire import Json, Reply, say, text, thinking, tool
 from tests.peers.claude_cli import Story
 
@@ -74,10 +76,8 @@ RETRIED = Story(
     "Try hard.",
     {"Try hard.": ((Reply(status=529), say("It worked in the end.")),)},
 )
-ABORTED = Story(
-    "aborted stream",
-    "Talk without end.",
-    {"Talk without end.": ((Reply(content=(text("And then and then and then"),), hold_after=4),),)},
-    interrupted=True,
-)
-STORIES = (ONE, THREE, TWINS, NESTED, BACKGROUND, RETRIED, ABORTED)
+ENDLESS = "Talk without end."
+HELD = {ENDLESS: ((Reply(content=(text("And then and then and then"),), hold_after=4),),)}
+INTERRUPTED = Story("interrupted stream", ENDLESS, HELD, stopped_by=Signals.SIGINT)
+KILLED = Story("killed while streaming", ENDLESS, HELD, stopped_by=Signals.SIGKILL)
+STORIES = (ONE, THREE, TWINS, NESTED, BACKGROUND, RETRIED, INTERRUPTED, KILLED)

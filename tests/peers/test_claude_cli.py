@@ -11,7 +11,7 @@ from ramify.capture.head import HOP_BY_HOP
 from ramify.demo.upstream import Received, Upstream, serving
 from tests.capture.world import Seen, proxied, until
 from tests.peers.claude_cli import CliRun, Script, Story, find_cli, run_story
-from tests.peers.stories import ABORTED, STORIES
+from tests.peers.stories import STORIES
 
 MISSING = "the Claude client is not here: pip install claude-agent-sdk"
 RANDOM = (
@@ -53,7 +53,7 @@ async def tell(story: Story, folder: Path, *, through_proxy: bool) -> Told:
             await until(lambda: len(seen.responses) == len(upstream.requests))
         else:
             (folder / "world").rename(folder / "world-before")
-        if story.interrupted:
+        if story.stopped_by:
             await until(lambda: upstream.requests[-1].left)
     return Told(run, upstream.requests, seen)
 
@@ -94,4 +94,4 @@ async def test_every_request_of_a_story_is_observed_as_the_api_got_it(story: Sto
     wanted = sorted((received.path, received.body) for received in told.requests)
     assert sorted((request.path, request.body) for request in told.seen.requests) == wanted
     outcomes = {response.outcome for response in told.seen.responses}
-    assert outcomes == ({"aborted"} if story is ABORTED else {"complete"})
+    assert outcomes == ({"aborted"} if story.stopped_by else {"complete"})
