@@ -11,6 +11,7 @@ from ramify.model import ids
 from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
 from ramify.model.event import ModelAnswered, ModelCalled, Unreadable
 from ramify.model.observation import Correction, Headers, Observation, Record, Request, Response
+from ramify.model.piece import Layout
 from ramify.model.prices import Tokens
 from ramify.protocols.anthropic import decode as anthropic
 from ramify.protocols.anthropic.bodies import Bodies, Reading
@@ -69,7 +70,7 @@ class Reader:
     def read_call(self, seen: Request, reading: Reading | str) -> tuple[ModelCalled, Unreadable | None]:
         if isinstance(reading, str):
             return anthropic.decode_unreadable(seen), Unreadable(seen.id, seen.at, f"request body: {reading}")
-        return anthropic.decode_request(seen, reading.envelope, self.bodies.parts(reading)), None
+        return anthropic.decode_request(seen, reading.envelope, reading.parts, reading.strict[-1]), None
 
     def answered(self, response: str) -> ModelAnswered | None:
         seen = self.log.observation(response)
@@ -144,6 +145,9 @@ class Ingest:
         rows = self.world.dirty
         changes = Changes(rows, self.world.added, tuple(refs_of(rows)), tuple(unreadable))
         self.store.append(kept if keep else (), changes)
+        for item in kept:
+            if item.layout is not None:
+                item.layout.forget_before()
         return rows
 
     def keep_unlinked(self, seen: Observation, reason: str) -> None:
@@ -178,31 +182,17 @@ class Ingest:
         decide.asked(self.world, event)
         if problem is not None:
             unreadable.append((problem.observation, problem.at, problem.reason))
-        shared = isinstance(reading, Reading) and reading.body is seen.body
-        return Kept(seen, reading.spans if shared and isinstance(reading, Reading) else ())
+        layout = reading.layout if isinstance(reading, Reading) and reading.layout.body is seen.body else None
+        return Kept(seen, layout)
 
     def _redacted(self, redaction: Redaction, seen: Request, reading: Reading | str) -> tuple[Request, Reading | str]:
         """Each piece is searched once; where a secret is found, the body is cleaned as a whole and read again."""
-        if isinstance(reading, Reading) and reading.body is seen.body and self._is_clean(redaction, reading):
+        if isinstance(reading, Reading) and reading.layout.body is seen.body and is_clean(redaction, reading.layout):
             headers = redaction.headers(seen.headers)
             return (seen if headers == seen.headers else structs.replace(seen, headers=headers)), reading
         clean = redaction.observation(seen)
         assert isinstance(clean, Request)
         return clean, self.reader.read_body(clean)
-
-    def _is_clean(self, redaction: Redaction, reading: Reading) -> bool:
-        position = 0
-        between: list[bytes] = []
-        for start, end, piece in reading.spans:
-            between.append(reading.body[position:start])
-            position = end
-            if not piece.clean:
-                if redaction.piece(piece.raw) != piece.raw:
-                    return False
-                piece.clean = True
-        between.append(reading.body[position:])
-        rest = b"".join(between)
-        return redaction.piece(rest) == rest
 
     def _take_response(self, seen: Response, unreadable: list[tuple[str, int, str]]) -> None:
         for event in anthropic.decode_response(seen):
@@ -211,6 +201,32 @@ class Ingest:
                 decide.answered(self.world, event, self.prices.price, self.prices.version)
             elif isinstance(event, Unreadable):
                 unreadable.append((event.observation, event.at, event.reason))
+
+
+def is_clean(redaction: Redaction, layout: Layout) -> bool:
+    """Every piece is searched once; what stands between the pieces, unless all of it was in the body before."""
+    for piece in layout.pieces[layout.common :]:
+        if not piece.clean:
+            if redaction.piece(piece.raw) != piece.raw:
+                return False
+            piece.clean = True
+            if piece.bare is not None:
+                piece.bare.clean = True
+    if layout.common:  # the beginning and the end are those of a body that was clean
+        return True
+    position = 0
+    between: list[bytes] = []
+    spans = [(start, start + len(piece.raw)) for start, piece in zip(layout.starts, layout.pieces, strict=True)]
+    for start, end, piece in layout.others:
+        if not piece.clean and redaction.piece(piece.raw) != piece.raw:
+            return False
+        piece.clean = True
+        spans.append((start, end))
+    for start, end in sorted(spans):
+        between.append(layout.body[position:start])
+        position = end
+    rest = b"".join([*between, layout.body[position:]])
+    return redaction.piece(rest) == rest
 
 
 def refs_of(rows: dict[tuple[str, str], Entity | None]) -> list[Ref]:

@@ -4,6 +4,7 @@ A request repeats its history; the chain of the request before it is taken over 
 """
 
 import hashlib
+import operator
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -50,13 +51,10 @@ def build(
 def _taken_over(parts: tuple[Part, ...], start: bytes, known: Chain | None) -> tuple[Chain, int]:
     if known is None or known.unresolved:
         return Chain(parts, [start], [], [], [], [], {}, set()), 0
-    common = 0
-    for mine, theirs in zip(parts, known.parts, strict=False):
-        if mine is not theirs:
-            break
-        common += 1
+    common = _common(parts, known.parts)
     count = known.ends[common - 1] if common else 0
-    seen = {key: where for key, where in known.seen.items() if where < common}
+    whole = common == len(known.parts)
+    seen = known.seen.copy() if whole else {key: at for key, at in known.seen.items() if at < common}
     return (
         Chain(
             parts,
@@ -70,6 +68,14 @@ def _taken_over(parts: tuple[Part, ...], start: bytes, known: Chain | None) -> t
         ),
         common,
     )
+
+
+def _common(parts: tuple[Part, ...], known: tuple[Part, ...]) -> int:
+    """Parts that were read once are the same objects; usually all of the shorter list is."""
+    length = min(len(parts), len(known))
+    if all(map(operator.is_, parts[:length], known)):
+        return length
+    return next(at for at in range(length) if parts[at] is not known[at])
 
 
 def _add(chain: Chain, index: int, part: Part, resolve: Callable[[str], bytes | None]) -> None:

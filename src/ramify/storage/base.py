@@ -18,16 +18,16 @@ from msgspec import Struct
 
 from ramify.model.entity import Entity
 from ramify.model.observation import Observation
-from ramify.model.piece import Span
+from ramify.model.piece import Layout
 
 Entry = tuple[int, str]
 
 
 class Kept(Struct, frozen=True):
-    """An observation to be stored, with hints where its body repeats others."""
+    """An observation to be stored, and how its body is made of pieces, where that is known."""
 
     observation: Observation
-    spans: Sequence[Span] = ()
+    layout: Layout | None = None
 
 
 class Ref(Struct, frozen=True):

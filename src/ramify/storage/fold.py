@@ -13,7 +13,7 @@ from typing import Protocol
 import xxhash
 import zstandard
 
-from ramify.model.piece import Piece, Span
+from ramify.model.piece import Layout, Piece
 
 RAW, PACKED, LIST, PACKED_LIST = 0, 1, 2, 3
 MEMO_BYTES = 48 * 2**20
@@ -46,8 +46,13 @@ def unpack(kind: int, payload: bytes) -> bytes:
     return _decompressor.decompress(payload) if kind in (PACKED, PACKED_LIST) else payload
 
 
+Raw = bytes  # inside `Tokens` the plain name is a method
+
+
 class Tokens:
-    """Numbers and bytes in a row. An even number 2n: n bytes follow. An odd one: a reference, as the step from the last."""
+    """Numbers and bytes in a row. An even number 2n: n bytes follow. An odd one: a reference, as the step from the last.
+    Zero: a reference into which something was put: the reference, where, how much, and what.
+    """
 
     def __init__(self) -> None:
         self.out = bytearray()
@@ -69,23 +74,47 @@ class Tokens:
         self.last = id
         self.number((((step << 1) ^ (step >> 63)) << 1) | 1)
 
+    def patched(self, id: int, at: int, cut: Raw) -> None:
+        self.out.append(0)
+        self.reference(id)
+        self.number(at)
+        self.number(len(cut))
+        self.out += cut
 
-def read_tokens(payload: bytes) -> list[bytes | int]:
-    tokens: list[bytes | int] = []
+
+Patch = tuple[int, int, bytes]
+Token = bytes | int | Patch
+
+
+def read_number(payload: bytes, position: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = payload[position]
+        position += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, position
+
+
+def read_tokens(payload: bytes) -> list[Token]:
+    tokens: list[Token] = []
     position, last = 0, 0
     while position < len(payload):
-        value = shift = 0
-        while True:
-            byte = payload[position]
-            position += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                break
+        value, position = read_number(payload, position)
+        patched = value == 0
+        if patched:
+            value, position = read_number(payload, position)
         if value & 1:
             zigzag = value >> 1
             last += (zigzag >> 1) ^ -(zigzag & 1)
-            tokens.append(last)
+            if patched:
+                at, position = read_number(payload, position)
+                size, position = read_number(payload, position)
+                tokens.append((last, at, payload[position : position + size]))
+                position += size
+            else:
+                tokens.append(last)
         else:
             tokens.append(payload[position : position + (value >> 1)])
             position += value >> 1
@@ -106,20 +135,58 @@ class Folder:
         self._strings.clear()
         self._size = 0
 
-    def fold(self, body: bytes, spans: Sequence[Span]) -> tuple[int, bytes]:
-        if not spans and len(body) > LONG:
-            spans = [(0, len(body), Piece(body))]
-        tokens = Tokens()
-        position = 0
-        for start, end, piece in spans:
-            tokens.bytes(body[position:start])
-            if end - start < LONG:
-                tokens.bytes(piece.raw)
+    def fold(self, body: bytes, layout: Layout | None) -> tuple[int, bytes]:
+        if layout is None:
+            tokens = Tokens()
+            if len(body) > LONG:
+                tokens.reference(self._piece(Piece(body)))
             else:
-                tokens.reference(piece.blob if piece.epoch == self._epoch else self._piece(piece))
-            position = end
+                tokens.bytes(body)
+            return pack(bytes(tokens.out), LIST, PACKED_LIST)
+        return pack(self._laid_out(layout), LIST, PACKED_LIST)
+
+    def _laid_out(self, layout: Layout) -> bytes:
+        """Goes on from what was made of the body before, as far as both are the same."""
+        body, before = layout.body, layout.before
+        tokens, done, position = Tokens(), 0, 0
+        first = layout.starts[0] if layout.starts else len(body)
+        if before is not None and layout.common and before.epoch == self._epoch:
+            done = layout.common
+            length, tokens.last = before.states[done - 1]
+            tokens.out += before.folded[:length]
+            layout.states = before.states[:done]
+            position = layout.starts[done - 1] + len(layout.pieces[done - 1].raw)
+        else:
+            for start, end, piece in layout.others:
+                if start < first:
+                    tokens.bytes(body[position:start])
+                    self._put(tokens, piece)
+                    position = end
+        for at in range(done, len(layout.pieces)):
+            piece = layout.pieces[at]
+            tokens.bytes(body[position : layout.starts[at]])
+            self._put(tokens, piece)
+            position = layout.starts[at] + len(piece.raw)
+            layout.states.append((len(tokens.out), tokens.last))
+        for start, end, piece in layout.others:
+            if start >= position:
+                tokens.bytes(body[position:start])
+                self._put(tokens, piece)
+                position = end
         tokens.bytes(body[position:])
-        return pack(bytes(tokens.out), LIST, PACKED_LIST)
+        layout.folded, layout.epoch = bytes(tokens.out), self._epoch
+        return layout.folded
+
+    def _put(self, tokens: Tokens, piece: Piece) -> None:
+        if len(piece.raw) < LONG:
+            tokens.bytes(piece.raw)
+        elif piece.bare is not None and len(piece.bare.raw) >= LONG:
+            tokens.patched(self._known(piece.bare), piece.cut_at, piece.cut)
+        else:
+            tokens.reference(self._known(piece))
+
+    def _known(self, piece: Piece) -> int:
+        return piece.blob if piece.epoch == self._epoch else self._piece(piece)
 
     def _piece(self, piece: Piece) -> int:
         raw = piece.raw
@@ -160,15 +227,12 @@ def unfold(blobs: Blobs, kind: int, payload: bytes) -> bytes:
     return b"".join(unfold_tokens(blobs, read_tokens(unpack(kind, payload))))
 
 
-def unfold_tokens(blobs: Blobs, tokens: list[bytes | int]) -> list[bytes]:
+def unfold_tokens(blobs: Blobs, tokens: list[Token]) -> list[bytes]:
     """One read for each level: a body, its messages, their strings."""
-    wanted = {token for token in tokens if isinstance(token, int)}
-    if not wanted:
-        return [token for token in tokens if isinstance(token, bytes)]
-    found = blobs.get(sorted(wanted))
-    inner: dict[int, list[bytes | int]] = {}
+    wanted = {token if isinstance(token, int) else token[0] for token in tokens if not isinstance(token, bytes)}
     whole: dict[int, bytes] = {}
-    for id, (kind, payload) in found.items():
+    inner: dict[int, list[Token]] = {}
+    for id, (kind, payload) in (blobs.get(sorted(wanted)) if wanted else {}).items():
         if kind in (LIST, PACKED_LIST):
             inner[id] = read_tokens(unpack(kind, payload))
         else:
@@ -176,5 +240,15 @@ def unfold_tokens(blobs: Blobs, tokens: list[bytes | int]) -> list[bytes]:
     if inner:
         flat = [token for tokens_ in inner.values() for token in tokens_]
         pieces = iter(unfold_tokens(blobs, flat))
-        whole.update({id: b"".join(next(pieces) for _ in tokens_) for id, tokens_ in inner.items()})
-    return [token if isinstance(token, bytes) else whole[token] for token in tokens]
+        whole.update({id: b"".join([next(pieces) for _ in tokens_]) for id, tokens_ in inner.items()})
+    return [_bytes_of(token, whole) for token in tokens]
+
+
+def _bytes_of(token: Token, whole: dict[int, bytes]) -> bytes:
+    match token:
+        case bytes():
+            return token
+        case int():
+            return whole[token]
+        case (id, at, cut):
+            return whole[id][:at] + cut + whole[id][at:]

@@ -194,7 +194,7 @@ class Sqlite:
     def _put_observation(self, connection: sqlite3.Connection, item: Kept) -> int:
         seen = item.observation
         body = getattr(seen, "body", b"")
-        kind, folded = self._folder.fold(body, item.spans)
+        kind, folded = self._folder.fold(body, item.layout)
         head = msgspec.structs.replace(seen, body=b"") if body else seen
         connection.execute(
             "INSERT OR IGNORE INTO observations (id, kind, project, at, head, body_kind, body) VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -4,6 +4,7 @@ The body before it on the same line of conversation is compared piece by piece, 
 common beginning is parsed. Whatever is remembered, the result is that of reading the whole body.
 """
 
+import hashlib
 import re
 
 import msgspec
@@ -11,7 +12,7 @@ import xxhash
 from msgspec import Struct
 
 from ramify.model.event import Part
-from ramify.model.piece import Piece, Span
+from ramify.model.piece import Layout, Piece, Span
 from ramify.protocols.anthropic.decode import parse_part
 from ramify.protocols.anthropic.wire import Envelope, read_envelope
 
@@ -24,18 +25,12 @@ _raws = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class Reading(Struct):
-    """A body that was read: `ends[i]` is where message i ends; `tail` is all that follows the last one."""
+    """A body that was read. `strict[i]` stands for the first i messages as they were sent."""
 
     envelope: Envelope
-    body: bytes
-    starts: list[int]
-    pieces: list[Piece]
-    others: list[Span]  # system prompt and tools
-
-    @property
-    def spans(self) -> list[Span]:
-        found = [(start, start + len(piece.raw), piece) for start, piece in zip(self.starts, self.pieces, strict=True)]
-        return sorted(found + self.others, key=lambda span: span[0]) if self.others else found
+    layout: Layout
+    parts: tuple[Part, ...]
+    strict: list[bytes]
 
 
 class Bodies:
@@ -56,19 +51,6 @@ class Bodies:
         self._lines[line] = reading
         return reading
 
-    def parts(self, reading: Reading) -> tuple[Part, ...]:
-        return tuple([piece.part or self._part(piece) for piece in reading.pieces])
-
-    def _part(self, piece: Piece) -> Part:
-        """A mark for the cache says nothing about a message: with it and without it, it is read once."""
-        plain = MARK.sub(b"", piece.raw) if b'"cache_control"' in piece.raw else piece.raw
-        if plain is not piece.raw:
-            bare = self.piece(plain)
-            piece.part = bare.part = bare.part or parse_part(plain)
-        else:
-            piece.part = parse_part(plain)
-        return piece.part
-
     def piece(self, raw: bytes) -> Piece:
         digest = xxhash.xxh3_128_digest(raw)
         held = self._pieces.get(digest)
@@ -81,15 +63,39 @@ class Bodies:
         piece = self._pieces[digest] = Piece(raw)
         return piece
 
+    def _message(self, raw: bytes) -> Piece:
+        """A mark for the cache says nothing about a message: with it and without it, it is read and kept once."""
+        piece = self.piece(raw)
+        if piece.part is None:
+            marks = list(MARK.finditer(raw)) if b'"cache_control"' in raw else []
+            if len(marks) == 1:
+                piece.cut_at, end = marks[0].span()
+                piece.cut = marks[0].group()
+                piece.bare = self._message(raw[: piece.cut_at] + raw[end:])
+                piece.part = piece.bare.part
+            else:
+                piece.part = parse_part(raw)
+        return piece
+
     def _whole(self, body: bytes) -> Reading | str:
         envelope = read_envelope(body)
         if isinstance(envelope, str):
             return envelope
         raws = [bytes(raw) for raw in envelope.messages]
         starts = places(body, raws, max(body.find(b'"messages"'), 0))
-        if starts is None:  # cannot be, short of a bug in the parser; then nothing is shared, and nothing is lost
+        if starts is None:  # cannot be, short of a bug in the parser
             return "the messages cannot be found again in the body"
-        return Reading(envelope, body, starts, [self.piece(raw) for raw in raws], self._others(body, envelope, starts, raws))
+        others = self._others(body, envelope, starts, raws)
+        return self._reading(envelope, Layout(body, starts, [self._message(raw) for raw in raws], others), None)
+
+    def _reading(self, envelope: Envelope, layout: Layout, before: Reading | None) -> Reading:
+        common = layout.common
+        parts = before.parts[:common] if before else ()
+        strict = before.strict[: common + 1] if before else [b""]
+        fresh = [piece.part for piece in layout.pieces[common:] if piece.part is not None]
+        for part in fresh:
+            strict.append(hashlib.blake2b(strict[-1] + part.strict, digest_size=16).digest())
+        return Reading(envelope, layout, (*parts, *fresh), strict)
 
     def _others(self, body: bytes, envelope: Envelope, starts: list[int], raws: list[bytes]) -> list[Span]:
         first = starts[0] if starts else len(body)
@@ -103,10 +109,11 @@ class Bodies:
                 start = body.find(raw, 0, first)
             if start >= 0 and all(start >= end or start + len(raw) <= begin for begin, end, _ in found):
                 found.append((start, start + len(raw), self.piece(raw)))
-        return found
+        return sorted(found, key=lambda span: span[0])
 
-    def _continued(self, body: bytes, before: Reading) -> Reading | None:
+    def _continued(self, body: bytes, reading: Reading) -> Reading | None:
         """None where this body does not begin as the other did, or goes on in an unusual way."""
+        before = reading.layout
         if not before.starts or not body.startswith(before.body[: before.starts[0]]):
             return None
         common, end = common_messages(body, before)
@@ -115,12 +122,11 @@ class Bodies:
         tail = before.body[before.starts[-1] + len(before.pieces[-1].raw) :]
         if not body.endswith(tail) or len(body) - len(tail) <= end:
             return None
-        middle = body[end + 1 : len(body) - len(tail)]
         try:
-            raws = [bytes(raw) for raw in _raws.decode(b"[" + middle + b"]")]
+            raws = [bytes(raw) for raw in _raws.decode(b"[%b]" % body[end + 1 : len(body) - len(tail)])]
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
-        starts = places(body, raws, end + 1)
+        starts = places(body, raws, end)
         if starts is None:
             return None
         shift = len(body) - len(before.body)
@@ -128,14 +134,24 @@ class Bodies:
             (start + shift, stop + shift, piece) if start > before.starts[-1] else (start, stop, piece)
             for start, stop, piece in before.others
         ]
-        return Reading(
-            before.envelope, body, before.starts[:common] + starts,
-            before.pieces[:common] + [self.piece(raw) for raw in raws], others,
-        )
+        pieces = before.pieces[:common] + [self._message(raw) for raw in raws]
+        layout = Layout(body, before.starts[:common] + starts, pieces, others)
+        layout.common, layout.before = common, before
+        return self._reading(reading.envelope, layout, reading)
 
 
-def common_messages(body: bytes, before: Reading) -> tuple[int, int]:
-    """How many messages both begin with, and where the last of them ends."""
+def common_messages(body: bytes, before: Layout) -> tuple[int, int]:
+    """How many messages both begin with, and where the last of them ends.
+
+    Most often all but the newest: then two comparisons settle it.
+    """
+    count = len(before.pieces)
+    if count > 1 and body.startswith(before.body[: before.starts[-1] - 1]):
+        end = before.starts[-2] + len(before.pieces[-2].raw)
+        if end == before.starts[-1] - 1:
+            if body.startswith(before.pieces[-1].raw, before.starts[-1]) and body[end] == COMMA:
+                return count, before.starts[-1] + len(before.pieces[-1].raw)
+            return count - 1, end
     count, end = 0, 0
     for start, piece in zip(before.starts, before.pieces, strict=True):
         if (count and (start != end + 1 or body[end : end + 1] != b",")) or not body.startswith(piece.raw, start):
@@ -148,11 +164,8 @@ def places(body: bytes, raws: list[bytes], position: int) -> list[int] | None:
     """Where each message stands. Usually right behind a comma: a search would cost more than a look."""
     starts: list[int] = []
     for raw in raws:
-        if body.startswith(raw, position + 1):
-            start = position + 1
-        elif body.startswith(raw, position):
-            start = position
-        else:
+        start = position + 1
+        if not body.startswith(raw, start):
             start = body.find(raw, position)
             if start < 0:
                 return None

@@ -109,7 +109,7 @@ def decode_unreadable(seen: Request) -> ModelCalled:
     )
 
 
-def decode_request(seen: Request, envelope: Envelope, parts: tuple[Part, ...]) -> ModelCalled:
+def decode_request(seen: Request, envelope: Envelope, parts: tuple[Part, ...], strict: bytes) -> ModelCalled:
     previous, thread = previous_message(envelope)
     hint = header(seen.headers, "x-claude-code-request-class")
     return ModelCalled(
@@ -120,7 +120,7 @@ def decode_request(seen: Request, envelope: Envelope, parts: tuple[Part, ...]) -
         scope=read_scope(seen.project, seen.headers, envelope.metadata),
         model=envelope.model if isinstance(envelope.model, str) else "",
         utility=label(seen.path, hint, envelope, parts),
-        strict=digest(*[part.strict for part in parts], canonical([envelope.thread, envelope.compaction])),
+        strict=digest(strict, canonical([envelope.thread, envelope.compaction])),
         parts=parts,
         previous=previous,
         thread=thread,
