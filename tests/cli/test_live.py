@@ -124,8 +124,14 @@ def run(home: Path, port: int, *command: str, **variables: str) -> subprocess.Co
 
 def test_run_gives_the_program_our_address_and_ends_with_its_status(tmp_path: Path) -> None:
     with scripted(lambda path, headers: HEALTH) as script:
-        told = run(tmp_path, script.port, "sh", "-c", "echo $ANTHROPIC_BASE_URL $ANTHROPIC_CUSTOM_HEADERS; exit 7",
-                   ANTHROPIC_CUSTOM_HEADERS="a: b")
+        told = run(
+            tmp_path,
+            script.port,
+            "sh",
+            "-c",
+            "echo $ANTHROPIC_BASE_URL $ANTHROPIC_CUSTOM_HEADERS; exit 7",
+            ANTHROPIC_CUSTOM_HEADERS="a: b",
+        )
     assert told.stdout == f"http://127.0.0.1:{script.port} a: b\n"
     assert told.returncode == 7
     assert "no traffic was seen" in told.stderr
@@ -165,7 +171,7 @@ def test_a_program_that_dies_of_a_signal_has_the_shells_status(tmp_path: Path) -
 
 
 def test_signals_are_passed_on_to_the_program(tmp_path: Path) -> None:
-    words = "trap 'echo got it; exit 5' TERM; echo ready; while :; do sleep 0.05; done"
+    words = "trap 'echo got it; exit 5' TERM; echo ready; for each in $(seq 200); do sleep 0.05; done"
     with scripted(lambda path, headers: HEALTH) as script:
         command = [sys.executable, "-m", "ramify", "run", "--port", str(script.port), "--", "sh", "-c", words]
         child = subprocess.Popen(
