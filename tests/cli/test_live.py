@@ -165,6 +165,15 @@ def test_run_says_when_a_running_server_goes_elsewhere(tmp_path: Path) -> None:
         assert "upstream" not in again.stderr
 
 
+def test_run_says_when_no_server_can_be_started(tmp_path: Path) -> None:
+    with scripted(lambda path, headers: (200, "text/html", b"not ours")) as script:
+        told = run(tmp_path, script.port, "true")
+    assert told.returncode == 2
+    assert told.stderr.startswith(f"ramify: no server could be started at http://127.0.0.1:{script.port}: ")
+    assert told.stderr.endswith(" — is the port taken? choose another with --port\n")
+    assert len(told.stderr.splitlines()) == 1
+
+
 def test_a_program_that_dies_of_a_signal_has_the_shells_status(tmp_path: Path) -> None:
     with scripted(lambda path, headers: HEALTH) as script:
         assert run(tmp_path, script.port, "sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM

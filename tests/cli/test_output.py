@@ -1,5 +1,6 @@
 """Colours only where they are wanted."""
 
+import os
 from io import StringIO
 
 import pytest
@@ -68,3 +69,13 @@ def test_a_document_is_one_line_in_a_pipe(capsys: pytest.CaptureFixture[str]) ->
 def test_what_is_said_beside_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     Output().say("two\nlines\x1b")
     assert capsys.readouterr() == ("", "two lines␛\n")
+
+
+def test_a_closed_pipe_is_left_to_main() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    file = os.fdopen(writing, "w")
+    with pytest.raises(BrokenPipeError):
+        make_console(file, "never").print("x")
+    with pytest.raises(BrokenPipeError):
+        file.close()

@@ -1,6 +1,7 @@
 """The live feed: one line a change, or one tree drawn again and again."""
 
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -74,6 +75,7 @@ def print_event(session: Session, event: Event) -> None:
         return
     for kind, record in changes_of(event.body):
         session.output.lines([draw_change(kind, record, session.output.width, session.output.clock())])
+    sys.stdout.flush()
 
 
 def tail_tree(session: Session, server: Server, id: str) -> int:
