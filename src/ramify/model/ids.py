@@ -8,7 +8,9 @@ def digest(*parts: str | bytes | int | None) -> bytes:
     """16 bytes over the parts; each part is length-prefixed, so no two lists of parts run together."""
     state = hashlib.blake2b(digest_size=16)
     for part in parts:
-        raw = b"\x00" if part is None else part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
+        raw = (
+            b"\x00" if part is None else part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
+        )
         state.update(len(raw).to_bytes(4, "big"))
         state.update(raw)
     return state.digest()

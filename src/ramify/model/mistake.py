@@ -1,13 +1,11 @@
-"""The one error that is the user's: told in one line, never with a traceback."""
+"""A user's mistake: what was wrong, with the value, and what to do about it. Anything else is our bug."""
 
 
 class UserMistake(Exception):
-    """`message` says what was wrong, with the value; `hint` says what to do about it."""
-
-    def __init__(self, message: str, hint: str) -> None:
+    def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
         self.message = message
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message} — {self.hint}"
+        return f"{self.message} — {self.hint}" if self.hint else self.message

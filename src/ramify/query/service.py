@@ -1,47 +1,407 @@
 """The questions, by name. Answers are plain dictionaries in the shapes that the API and the terminal show."""
 
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
 from typing import Any
 
+from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
+from ramify.model.moment import iso
+from ramify.model.observation import Request, Response
+from ramify.query import family, found_text, skeleton
+from ramify.query.branches import branch_names
+from ramify.query.content import Content, result_value
+from ramify.query.errors import Ambiguous, BadQuestion, NotFound
+from ramify.query.resolve import resolve
+from ramify.query.said import messages_of, reasoning_of
+from ramify.query.shapes import call_shape, conversation_shape, link_shape, task_shape, usage_shape
+from ramify.storage.base import Ask, Store
+
 Answer = dict[str, Any]
-
-
-class NotFound(LookupError):
-    """Nothing has this id."""
-
-
-class Ambiguous(LookupError):
-    """An id that fits several things; `candidates` lists them, Ramify's id first."""
-
-    def __init__(self, message: str, candidates: list[Answer]) -> None:
-        super().__init__(message)
-        self.candidates = candidates
-
-
-class BadQuestion(ValueError):
-    """The asker's mistake: says what was wrong, with the value, and what to do."""
+ALL = 1_000_000_000
+__all__ = ["Ambiguous", "Answer", "BadQuestion", "NotFound", "Questions"]
 
 
 class Questions:
     """`tree=True` means with everything under it. Lists answer `{"items": [...], "next": cursor or None}`."""
 
-    def seq(self) -> int: raise NotImplementedError
-    def conversations(self, *, limit: int = 50, cursor: str | None = None, project: str | None = None) -> Answer: raise NotImplementedError
-    def conversation(self, id: str) -> Answer: raise NotImplementedError
-    def tasks(self, *, roots: bool = False, ids: list[str] | None = None, conversation: str | None = None, status: str | None = None,
-              project: str | None = None, limit: int = 50, cursor: str | None = None) -> Answer: raise NotImplementedError
-    def task(self, id: str) -> Answer: raise NotImplementedError
-    def calls(self, *, task: str | None = None, conversation: str | None = None, kind: str | None = None, status: str | None = None,
-              project: str | None = None, limit: int = 50, cursor: str | None = None) -> Answer: raise NotImplementedError
-    def call(self, id: str) -> Answer: raise NotImplementedError
-    def body(self, id: str, side: str) -> tuple[bytes, list[tuple[str, str]]]: raise NotImplementedError
-    def show(self, id: str) -> Answer: raise NotImplementedError  # whatever ID is: {"kind": "task|call|tool|conversation", ...}
-    def tree(self, id: str) -> Answer: raise NotImplementedError
-    def skeleton(self, id: str) -> Answer: raise NotImplementedError
-    def subtasks(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer: raise NotImplementedError
-    def tools(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer: raise NotImplementedError
-    def tool(self, call_id: str) -> Answer: raise NotImplementedError
-    def messages(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer: raise NotImplementedError
-    def reasoning(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer: raise NotImplementedError
-    def why(self, id: str) -> Answer: raise NotImplementedError
-    def search(self, text: str, *, limit: int = 50, cursor: str | None = None) -> Answer: raise NotImplementedError
-    def stats(self) -> Answer: raise NotImplementedError
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def seq(self) -> int:
+        return self.store.seq()
+
+    # -- lists -------------------------------------------------------------------------------------------------------
+
+    def conversations(self, *, limit: int = 50, cursor: str | None = None, project: str | None = None) -> Answer:
+        rows, after = self._page("conversations", "active", _given(project=project), limit, cursor)
+        found = [row for row in rows if isinstance(row, Conversation)]
+        return {"items": self._conversation_shapes(found), "next": after}
+
+    def tasks(
+        self, *, roots: bool = False, ids: list[str] | None = None, conversation: str | None = None,
+        status: str | None = None, project: str | None = None, limit: int = 50, cursor: str | None = None,
+    ) -> Answer:
+        if ids is not None:
+            found = [row for row in self.store.among("tasks", "id", ids) if isinstance(row, Task)]
+            return {"items": self._task_shapes(found), "next": None}
+        where = _given(project=project, kind="root" if roots else None)
+        if conversation:
+            where["conversation"] = resolve(self.store, conversation, ("conversations",))[1].id
+        items: list[Answer] = []
+        after = cursor
+        while True:  # status is judged, not stored: pages are read until one is full
+            rows, after = self._page("tasks", "opened", where, limit, after)
+            shapes = self._task_shapes([row for row in rows if isinstance(row, Task)])
+            items += [shape for shape in shapes if status in (None, shape["status"])]
+            if status is None or after is None or len(items) >= limit:
+                return {"items": items, "next": after}
+
+    def calls(
+        self, *, task: str | None = None, conversation: str | None = None, kind: str | None = None,
+        status: str | None = None, project: str | None = None, limit: int = 50, cursor: str | None = None,
+    ) -> Answer:
+        where = _given(project=project, kind=kind, status=status)
+        if task:
+            where["task"] = resolve(self.store, task, ("tasks",))[1].id
+        if conversation:
+            where["conversation"] = resolve(self.store, conversation, ("conversations",))[1].id
+        rows, after = self._page("calls", "started", where, limit, cursor)
+        return {"items": self._call_shapes([row for row in rows if isinstance(row, Call)]), "next": after}
+
+    def _page(
+        self, table: str, order: str, where: dict[str, str], limit: int, cursor: str | None
+    ) -> tuple[list[Entity], str | None]:
+        limit = limit or ALL
+        rows = self.store.page(table, Ask(order, where, limit + 1, read_cursor(cursor)))
+        if len(rows) <= limit:
+            return rows, None
+        last = rows[limit - 1]
+        return rows[:limit], write_cursor(getattr(last, order), last.id)
+
+    # -- one thing ---------------------------------------------------------------------------------------------------
+
+    def conversation(self, id: str) -> Answer:
+        row = self._conversation(id)
+        return self._conversation_shapes([row])[0]
+
+    def task(self, id: str) -> Answer:
+        shape = self._task_shapes([self._task(id)])[0]
+        shape["artifacts"] = []
+        return shape
+
+    def call(self, id: str) -> Answer:
+        table, row = resolve(self.store, id, ("calls",))
+        assert isinstance(row, Call), table
+        return self._call_shapes([row])[0]
+
+    def body(self, id: str, side: str) -> tuple[bytes, list[tuple[str, str]]]:
+        _, row = resolve(self.store, id, ("calls",))
+        assert isinstance(row, Call)
+        if side not in ("request", "response"):
+            raise BadQuestion(f"a call has a request and a response, not {side!r}")
+        seen = self.store.observation(row.request if side == "request" else row.response)
+        if not isinstance(seen, Request | Response):
+            raise NotFound(f"call {id!r} has no {side} yet")
+        return seen.body, list(seen.headers)
+
+    def show(self, id: str) -> Answer:
+        _, row = resolve(self.store, id)
+        match row:
+            case Task():
+                return {"kind": "task", **self.task(row.id)}
+            case Call():
+                return {**self.call(row.id), "kind": "call", "call_kind": self.call(row.id)["kind"]}
+            case ToolCall():
+                return {"kind": "tool", **self.tool(row.id)}
+            case _:
+                return {"kind": "conversation", **self.conversation(row.id)}
+
+    def tool(self, call_id: str) -> Answer:
+        _, row = resolve(self.store, call_id, ("tools",))
+        assert isinstance(row, ToolCall)
+        return self._tool_shapes([row], Content(self.store))[0]
+
+    # -- under one thing ---------------------------------------------------------------------------------------------
+
+    def tree(self, id: str) -> Answer:
+        table, row = resolve(self.store, id, ("tasks", "conversations", "calls", "tools"))
+        if isinstance(row, Call | ToolCall):
+            row = self._task_above(row)
+        if isinstance(row, Task):
+            return self._trees([row])[0]
+        assert isinstance(row, Conversation), table
+        tasks = self._tasks_of(row.id)
+        roots = [task for task in tasks if not task.parent and task.kind == "root"]
+        loose = [task for task in tasks if not task.parent and task.kind != "root"]
+        return {
+            "conversation": self._conversation_shapes([row])[0],
+            "roots": self._trees(roots),
+            "unattached": self._trees(loose),
+        }
+
+    def skeleton(self, id: str) -> Answer:
+        tree = self.tree(id)
+        roots = tree.get("roots", [tree])
+        return skeleton.columns(roots, tree.get("unattached", []), self.seq())
+
+    def subtasks(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
+        task = self._task(id)
+        under = family.descend(self.store, [task])
+        found = _flat(under, task.id) if tree else under.get(task.id, [])
+        return self._cut(self._task_shapes(found), limit, cursor)
+
+    def tools(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
+        calls = self._calls_of(id, tree)
+        order = {call.id: (call.started, call.id) for call in calls}
+        rows = [row for row in self.store.among("tools", "call", list(order)) if isinstance(row, ToolCall)]
+        rows.sort(key=lambda tool: (order[tool.call], tool.block))
+        page, after = _slice(rows, limit, cursor)
+        return {"items": self._tool_shapes(page, Content(self.store)), "next": after}
+
+    def messages(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
+        return self._said(id, tree, limit, cursor, messages_of)
+
+    def reasoning(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
+        return self._said(id, tree, limit, cursor, reasoning_of)
+
+    def _said(self, id: str, tree: bool, limit: int, cursor: str | None, read: Any) -> Answer:
+        """A page ends between two calls' worth, never inside one: the cursor names a call and a place in it."""
+        calls = self._calls_of(id, tree)
+        tasks = {task.id: task for task in self.store.among("tasks", "id", sorted({call.task for call in calls}))}
+        start, skip = read_place(cursor)
+        content = Content(self.store)
+        items: list[Answer] = []
+        for index in range(start, len(calls)):
+            found = read(content, calls[index], tasks.get(calls[index].task))
+            room = (limit or ALL) - len(items)
+            fresh = found[skip:]
+            items += fresh[:room]
+            if len(fresh) > room:
+                return {"items": items, "next": write_place(index, skip + room)}
+            skip = 0
+            if len(items) >= (limit or ALL) and index + 1 < len(calls):
+                return {"items": items, "next": write_place(index + 1, 0)}
+        return {"items": items, "next": None}
+
+    def why(self, id: str) -> Answer:
+        """Every link with rule, certainty and evidence, and the candidates that lost."""
+        _, row = resolve(self.store, id)
+        if isinstance(row, ToolCall):
+            child = self.store.load("tasks", row.child)
+            if not isinstance(child, Task):
+                return {"id": row.id, "links": [], "candidates": []}
+            row = child
+        links = [row.link] if isinstance(row, Task | Call) and row.link is not None else []
+        if isinstance(row, Task) and isinstance(first := self.store.load("calls", row.first), Call):
+            links += [first.link] if first.link is not None and first.link.kind != "spawned" else []
+            if row.link is None and first.link is not None and first.link not in links:
+                links.append(first.link)
+        if isinstance(row, Conversation):
+            links += [task.link for task in self._tasks_of(row.id) if task.link is not None]
+        return {
+            "id": row.id,
+            "links": [{**shape} for link in links if (shape := link_shape(link)) is not None],
+            "candidates": [
+                {
+                    "parent": one.parent, "rule": one.rule, "certainty": one.certainty,
+                    "rejected_because": one.rejected_because,
+                }
+                for link in links
+                for one in link.candidates
+            ],
+        }
+
+    def search(self, text: str, *, limit: int = 50, cursor: str | None = None) -> Answer:
+        return found_text.search(self.store, text, limit or ALL, cursor)
+
+    def stats(self) -> Answer:
+        total = None
+        for row in self.store.page("conversations", Ask("active", limit=ALL)):
+            if isinstance(row, Conversation):
+                total = row.usage if total is None else total + row.usage
+        unreadable = self.store.unreadable(20)
+        size = self.store.size()
+        return {
+            "seq": self.seq(),
+            "conversations": self.store.count("conversations"),
+            "tasks": self.store.count("tasks"),
+            "roots": self.store.count("tasks", {"kind": "root"}),
+            "calls": self.store.count("calls"),
+            "running": self.store.count("calls", {"status": "running"}),
+            "failed": self.store.count("calls", {"status": "error"}),
+            "aborted": self.store.count("calls", {"status": "aborted"}),
+            "tool_calls": self.store.count("tools"),
+            "usage": usage_shape(total) if total else None,
+            "unreadable": self.store.count_unreadable(),
+            "unreadable_newest": [{"observation": o, "at": iso(at), "reason": why} for o, at, why in unreadable],
+            "indexed": self.store.search.indexed(),
+            "store": {"url": self.store.url, **size},
+        }
+
+    # -- parts -------------------------------------------------------------------------------------------------------
+
+    def _task(self, id: str) -> Task:
+        _, row = resolve(self.store, id, ("tasks",))
+        assert isinstance(row, Task)
+        return row
+
+    def _conversation(self, id: str) -> Conversation:
+        _, row = resolve(self.store, id, ("conversations",))
+        assert isinstance(row, Conversation)
+        return row
+
+    def _task_above(self, row: Call | ToolCall) -> Task:
+        call = row if isinstance(row, Call) else self.store.load("calls", row.call)
+        task = self.store.load("tasks", call.task) if isinstance(call, Call) else None
+        if not isinstance(task, Task):
+            raise NotFound(f"{row.id!r} belongs to no task")
+        return task
+
+    def _tasks_of(self, conversation: str) -> list[Task]:
+        rows = self.store.page("tasks", Ask("opened", {"conversation": conversation}, ALL, ascending=True))
+        return [row for row in rows if isinstance(row, Task)]
+
+    def _calls_of(self, id: str, tree: bool) -> list[Call]:
+        """The calls of a task (or of everything under it), or of a conversation, oldest first."""
+        _, row = resolve(self.store, id, ("tasks", "conversations", "calls"))
+        if isinstance(row, Call):
+            return [row]
+        if isinstance(row, Conversation):
+            rows = self.store.page("calls", Ask("started", {"conversation": row.id}, ALL, ascending=True))
+        else:
+            assert isinstance(row, Task)
+            tasks = [row.id, *(task.id for task in _flat(family.descend(self.store, [row]), row.id))] if tree else [row.id]
+            rows = self.store.among("calls", "task", tasks)
+        return sorted((call for call in rows if isinstance(call, Call)), key=lambda call: (call.started, call.id))
+
+    def _cut(self, items: list[Answer], limit: int, cursor: str | None) -> Answer:
+        page, after = _slice(items, limit, cursor)
+        return {"items": page, "next": after}
+
+    def _trees(self, roots: list[Task]) -> list[Answer]:
+        under = family.descend(self.store, roots)
+        every = [*roots, *(task for tasks in under.values() for task in tasks)]
+        shapes = {shape["id"]: shape for shape in self._task_shapes(every, under)}
+        for task in every:
+            shapes[task.id]["children"] = [shapes[child.id] for child in under.get(task.id, [])]
+        return [shapes[task.id] for task in roots]
+
+    def _task_shapes(self, tasks: Sequence[Task], under: dict[str, list[Task]] | None = None) -> list[Answer]:
+        names = branch_names(self.store, (task.conversation for task in tasks))
+        under = family.descend(self.store, list(tasks)) if under is None else under
+        above = family.ancestry(self.store, tasks)
+        shapes: list[Answer] = []
+        for task in tasks:
+            shape = task_shape(task, names.get(task.line))
+            path = above[task.id]
+            shape["root"], shape["depth"] = (path[-1] if path else task.id), len(path)
+            shape["tree_usage"] = usage_shape(family.tree_usage(task, under))
+            shape["subtasks"] = len(under.get(task.id, []))
+            shapes.append(shape)
+        return shapes
+
+    def _call_shapes(self, calls: list[Call]) -> list[Answer]:
+        names = branch_names(self.store, (call.conversation for call in calls))
+        firsts = sorted({call.attempt_of for call in calls if call.attempt_of})
+        group: dict[str, list[tuple[int, str]]] = {}
+        for other in self.store.among("calls", "attempt_of", firsts):
+            if isinstance(other, Call):
+                group.setdefault(other.attempt_of, []).append((other.started, other.id))
+        shapes = []
+        for call in calls:
+            earlier = sum((call.started, call.id) >= one for one in group.get(call.attempt_of, []))
+            shapes.append(call_shape(call, names.get(call.line), 1 + earlier if call.attempt_of else 1))
+        return shapes
+
+    def _conversation_shapes(self, rows: list[Conversation]) -> list[Answer]:
+        names = branch_names(self.store, (row.id for row in rows))
+        owners = {
+            line.id: getattr(line, "conversation", "")
+            for line in self.store.among("lines", "conversation", [row.id for row in rows])
+        }
+        shapes = []
+        for row in rows:
+            first = self.store.page("tasks", Ask("opened", {"conversation": row.id, "kind": "root"}, 1, ascending=True))
+            title = first[0].title if first and isinstance(first[0], Task) else ""
+            tasks = self.store.count("tasks", {"conversation": row.id})
+            roots = self.store.count("tasks", {"conversation": row.id, "kind": "root"})
+            branches = sorted(name for line, name in names.items() if owners.get(line) == row.id)
+            shapes.append(conversation_shape(row, title, tasks, roots, branches))
+        return shapes
+
+    def _tool_shapes(self, rows: list[ToolCall], content: Content) -> list[Answer]:
+        callers = {call.id: call for call in self.store.among("calls", "id", [row.call for row in rows]) if isinstance(call, Call)}
+        bringers = [call for call in self.store.among("calls", "id", [row.result_call for row in rows]) if isinstance(call, Call)]
+        uses, results = content.tool_blocks(bringers, {row.native for row in rows})
+        tasks = {task.id: task for task in self.store.among("tasks", "id", [call.task for call in callers.values()])}
+        return [self._tool_shape(row, callers.get(row.call), tasks, content, uses, results) for row in rows]
+
+    def _tool_shape(self, row: ToolCall, caller: Call | None, tasks: dict[str, Any], content: Content, uses: Any, results: Any) -> Answer:
+        use = uses.get(row.native) or content.use(row, caller)
+        result = content.server_result(row, caller) if row.server else results.get(row.native)
+        task = tasks.get(caller.task) if caller else None
+        phases = ["llm_response"] + (["tool_result"] if row.closed else [])
+        return {
+            "id": row.id,
+            "call_id": row.native,
+            "task": caller.task or None if caller else None,
+            "call": row.call or None,
+            "name": row.name or use.get("name") or None,
+            "type": phases[-1],
+            "phases": phases,
+            "args": use.get("input", use.get("input_text")),
+            "result": result_value(result) if result else None,
+            "status": row.status,
+            "agent_name": (task.agent_type or task.agent or None) if isinstance(task, Task) else None,
+            "timestamp": iso(row.opened),
+            "closed": iso(row.closed),
+            "duration_ms": (row.closed - row.opened) / 1000 if row.closed and row.opened else None,
+            "spawned": [row.child] if row.child else [],
+            "result_source": "wire" if row.closed else None,
+            "refs": [{"protocol": "claude", "kind": "tool_use", "value": row.native}],
+        }
+
+
+def _given(**where: str | None) -> dict[str, str]:
+    return {column: value for column, value in where.items() if value is not None}
+
+
+def _flat(under: dict[str, list[Task]], root: str) -> list[Task]:
+    """Pre-order: each task before its children."""
+    found: list[Task] = []
+    for task in under.get(root, []):
+        found += [task, *_flat(under, task.id)]
+    return found
+
+
+def _slice(items: list[Any], limit: int, cursor: str | None) -> tuple[list[Any], str | None]:
+    start, _ = read_place(cursor)
+    end = start + (limit or ALL)
+    return items[start:end], write_place(end, 0) if end < len(items) else None
+
+
+def write_cursor(at: int, id: str) -> str:
+    return urlsafe_b64encode(f"{at} {id}".encode()).decode().rstrip("=")
+
+
+def read_cursor(cursor: str | None) -> tuple[int, str] | None:
+    if cursor is None:
+        return None
+    try:
+        at, id = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode().split(" ", 1)
+        return int(at), id
+    except ValueError:
+        raise BadQuestion(f"{cursor!r} is no cursor: use the value of 'next' of the page before") from None
+
+
+def write_place(index: int, offset: int) -> str:
+    return write_cursor(index, str(offset))
+
+
+def read_place(cursor: str | None) -> tuple[int, int]:
+    place = read_cursor(cursor)
+    if place is None:
+        return 0, 0
+    if not place[1].isdigit() or place[0] < 0:
+        raise BadQuestion(f"{cursor!r} is no cursor of this list: use the value of 'next' of the page before")
+    return place[0], int(place[1])

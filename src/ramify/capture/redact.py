@@ -1,0 +1,127 @@
+"""Secrets out, before anything is stored. Everything that is not a secret stays byte for byte.
+
+A secret becomes a mark that tells its kind and nothing else: `[redacted:anthropic-key]`. The mark does not
+depend on the secret, so equal words stay equal wherever they are seen again, and nothing can be guessed.
+"""
+
+import re
+import zlib
+
+import zstandard
+
+from ramify.capture.redact_stream import redact_events
+from ramify.capture.secret_keys import redact_named
+from ramify.capture.secret_patterns import FAMILIES
+from ramify.model.observation import Headers
+
+HEADER_MARK = "[redacted]"
+SECRET_HEADER = re.compile(
+    r"^(?:proxy-)?authorization$|^(?:set-)?cookie2?$|api[-_]?key|secret|passw|credential|token|signature"
+    r"|[-_]auth$|^auth$",
+    re.IGNORECASE,
+)
+# Counts, limits and the ids that a client states: words like `token` in their names mean something else.
+PLAIN_HEADER = re.compile(
+    r"ratelimit|rate-limit|tokens|^x-claude-code-|^anthropic-(?:beta|version)$", re.IGNORECASE
+)
+# One replacement may uncover the start of another secret; real text never needs more rounds than this.
+ROUNDS = 8
+LARGEST_DECODED = 256 * 1024 * 1024
+
+
+def is_secret_header(name: str) -> bool:
+    return bool(SECRET_HEADER.search(name)) and not PLAIN_HEADER.search(name)
+
+
+def redact_headers(headers: Headers) -> Headers:
+    return tuple(
+        (name, HEADER_MARK if value and is_secret_header(name) else value) for name, value in headers
+    )
+
+
+def patterns_once(text: bytes) -> bytes:
+    for family in FAMILIES:
+        if family.probe.search(text):
+            for pattern in family.patterns:
+                text = pattern.shape.sub(pattern.replace, text)
+    return text
+
+
+def redact_text(text: bytes) -> bytes:
+    """Secrets that their own form gives away."""
+    for _ in range(ROUNDS):
+        before, text = text, patterns_once(text)
+        if text == before:
+            break
+    return text
+
+
+def redact_json(raw: bytes) -> bytes:
+    """The same, and values whose name says that they are secret. Broken JSON and plain text are fine, too."""
+    for _ in range(ROUNDS):
+        before, raw = raw, redact_named(patterns_once(raw))
+        if raw == before:
+            break
+    return raw
+
+
+def redact_sse(raw: bytes) -> bytes:
+    """An event stream; a secret may be spread over several events of one block."""
+    return redact_events(raw, redact_json)
+
+
+def redact_body(raw: bytes, content_type: str, content_encoding: str) -> tuple[bytes, bool]:
+    """The body without secrets, and whether it had to be decoded for that (and is no longer compressed)."""
+    encodings = [word.strip().lower() for word in content_encoding.split(",") if word.strip()]
+    if not any(word != "identity" for word in encodings):
+        return redact_plain(raw, content_type), False
+    decoded = decode(raw, encodings)
+    if decoded is None:
+        return raw, False
+    redacted = redact_plain(decoded, content_type)
+    return (raw, False) if redacted == decoded else (redacted, True)
+
+
+def redact_plain(raw: bytes, content_type: str) -> bytes:
+    if "event-stream" in content_type.lower():
+        return redact_sse(raw)
+    return redact_json(raw)
+
+
+def decode(raw: bytes, encodings: list[str]) -> bytes | None:
+    """None when it cannot be read. Of a body that was cut, what had come."""
+    try:
+        for encoding in reversed(encodings):
+            raw = decode_one(raw, encoding)
+    except (zlib.error, zstandard.ZstdError, ValueError):
+        return None
+    return raw
+
+
+def decode_one(raw: bytes, encoding: str) -> bytes:
+    match encoding:
+        case "identity":
+            return raw
+        case "gzip" | "x-gzip":
+            return decode_gzip(raw)
+        case "deflate":
+            # RFC 9110 says zlib format; some servers send the bare stream. The first byte tells.
+            wbits = 15 if raw[:1] and raw[0] & 0x0F == 8 else -15
+            return zlib.decompressobj(wbits=wbits).decompress(raw, LARGEST_DECODED)
+        case "zstd":
+            reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+            return reader.read(LARGEST_DECODED)
+        case _:
+            raise ValueError(encoding)
+
+
+def decode_gzip(raw: bytes) -> bytes:
+    """RFC 1952 allows several members one after the other; together they are the body."""
+    pieces: list[bytes] = []
+    room = LARGEST_DECODED
+    while raw and room > 0:
+        member = zlib.decompressobj(wbits=31)
+        pieces.append(member.decompress(raw, room))
+        room -= len(pieces[-1])
+        raw = member.unused_data
+    return b"".join(pieces)

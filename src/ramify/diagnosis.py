@@ -1,0 +1,111 @@
+"""`ramify doctor`: what is checked, what was found, and what to do about it."""
+
+import os
+import shutil
+import socket
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from ramify.settings import Settings
+from ramify.spool import Spool
+from ramify.storage.schema import STEPS
+from ramify.storage.sqlite import Sqlite
+
+Check = dict[str, Any]
+LITTLE = 500 * 2**20
+
+
+def found(check: str, status: str, message: str, hint: str = "") -> Check:
+    return {"check": check, "status": status, "message": message, "hint": hint or None}
+
+
+def checks(store: Sqlite, settings: Settings) -> Iterator[Check]:
+    yield _store(store)
+    yield from _space(store)
+    yield from _spool(settings)
+    yield _unreadable(store)
+    yield _server(settings)
+    yield _upstream(settings)
+    yield _client(settings)
+
+
+def _store(store: Sqlite) -> Check:
+    try:
+        state = store.check()
+    except sqlite3.DatabaseError as problem:
+        return found("store", "fail", f"{store.url}: {problem}", "restore it from a copy; the spool beside it is kept")
+    if state != "ok":
+        return found("store", "fail", f"{store.url} is damaged: {state}", "copy the file away, then: ramify rebuild")
+    count = store.count("calls")
+    return found("store", "ok", f"{store.url} opens, schema {len(STEPS)}, {count} calls, log at {store.seq()}")
+
+
+def _space(store: Sqlite) -> Iterator[Check]:
+    if not store.path:
+        return
+    free = shutil.disk_usage(Path(store.path).parent).free
+    text = f"{free / 2**30:.1f} GiB free beside the store"
+    if free < LITTLE:
+        yield found("space", "warn", text, "free some space: when the disk is full, observations wait in the spool")
+    else:
+        yield found("space", "ok", text)
+
+
+def _spool(settings: Settings) -> Iterator[Check]:
+    if not settings.store.startswith("sqlite:"):
+        return
+    path = Path(settings.store.removeprefix("sqlite:")).expanduser()
+    folder = path.with_name(path.name + ".spool")
+    if not folder.exists():
+        return
+    try:
+        spool = Spool(folder, settings.spool_limit)
+    except OSError as problem:
+        yield found("spool", "fail", f"{folder} cannot be used: {problem.strerror}", "check its permissions")
+        return
+    if spool.lost:
+        yield found("losses", "warn", f"{spool.lost} observations were lost for want of room", "raise --spool-limit, free space")
+    if len(spool):
+        yield found("spool", "warn", f"{len(spool)} observations wait in the spool", "ramify serve stores them when the store is back")
+    else:
+        yield found("spool", "ok", "nothing waits in the spool")
+
+
+def _unreadable(store: Sqlite) -> Check:
+    count = store.count_unreadable()
+    if not count:
+        return found("reading", "ok", "everything seen could be read")
+    newest = store.unreadable(1)[0]
+    return found("reading", "warn", f"{count} observations could not be read; the newest: {newest[2]}", "they are kept; see ramify stats")
+
+
+def _server(settings: Settings) -> Check:
+    try:
+        with socket.create_connection((settings.host, settings.port), timeout=0.5):
+            return found("server", "ok", f"a server answers at {settings.address}")
+    except OSError:
+        return found("server", "warn", f"no server at {settings.address}", "start one: ramify serve, or capture one command: ramify run COMMAND")
+
+
+def _upstream(settings: Settings) -> Check:
+    address = urlsplit(settings.anthropic_upstream)
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        with socket.create_connection((address.hostname or "", port), timeout=2):
+            return found("upstream", "ok", f"{settings.anthropic_upstream} can be reached")
+    except OSError as problem:
+        return found(
+            "upstream", "warn", f"{settings.anthropic_upstream} cannot be reached: {problem.strerror or problem}",
+            "check the network, or give another with --anthropic-upstream",
+        )
+
+
+def _client(settings: Settings) -> Check:
+    given = os.environ.get("ANTHROPIC_BASE_URL")
+    if given and given.rstrip("/") == settings.address:
+        return found("client", "ok", f"ANTHROPIC_BASE_URL points here ({given})")
+    said = f"ANTHROPIC_BASE_URL is {given}" if given else "ANTHROPIC_BASE_URL is not set in this shell"
+    return found("client", "warn", said, f"export ANTHROPIC_BASE_URL={settings.address}, or use: ramify run COMMAND")

@@ -1,0 +1,90 @@
+"""Fan-out to live readers: what the writer stored, as it stored it. A reader that lags is let go, never waited for."""
+
+import asyncio
+import copy
+import threading
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from ramify.model.entity import Entity
+
+Rows = dict[tuple[str, str], Entity | None]
+Batch = tuple[int, Rows]
+REMEMBERED = 20_000  # changes kept for readers that come back
+WAITING = 2_000  # batches that one reader may lag behind
+
+
+class Reader:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.queue: asyncio.Queue[Batch | None] = asyncio.Queue()
+
+    def put(self, batch: Batch | None) -> None:
+        """On the reader's own loop."""
+        if self.queue.qsize() > WAITING:
+            batch = None
+        self.queue.put_nowait(batch)
+
+
+class Hub:
+    """Published to from the writer's thread, read from event loops."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._recent: deque[Batch] = deque()
+        self._remembered = 0
+        self._forgotten: int | None = None  # everything up to here can no longer be given
+        self._readers: set[Reader] = set()
+        self._closed = False
+
+    def start_at(self, seq: int) -> None:
+        self._forgotten = seq
+
+    def publish(self, seq: int, rows: Rows) -> None:
+        shown = {place: copy.copy(row) for place, row in rows.items() if place[0] != "lines"}
+        with self._lock:
+            self._recent.append((seq, shown))
+            self._remembered += len(shown)
+            while self._remembered > REMEMBERED and len(self._recent) > 1:
+                old, gone = self._recent.popleft()
+                self._remembered -= len(gone)
+                self._forgotten = old
+            for reader in self._readers:
+                self._hand(reader, (seq, shown))
+
+    def _hand(self, reader: Reader, batch: Batch | None) -> None:
+        try:
+            reader.loop.call_soon_threadsafe(reader.put, batch)
+        except RuntimeError:
+            pass  # its loop has ended; so has the reader
+
+    @asynccontextmanager
+    async def subscribe(self, since: int | None) -> AsyncIterator[AsyncIterator[Batch]]:
+        """Changes after `since`, or from now on. The iterator ends when not all of them can be given any more."""
+        reader = Reader(asyncio.get_running_loop())
+        with self._lock:
+            if since is not None:
+                if self._forgotten is not None and since < self._forgotten:
+                    reader.put(None)
+                for batch in self._recent:
+                    if batch[0] > since:
+                        reader.put(batch)
+            if self._closed:
+                reader.put(None)
+            self._readers.add(reader)
+        try:
+            yield self._follow(reader)
+        finally:
+            with self._lock:
+                self._readers.discard(reader)
+
+    async def _follow(self, reader: Reader) -> AsyncIterator[Batch]:
+        while (batch := await reader.queue.get()) is not None:
+            yield batch
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            for reader in self._readers:
+                self._hand(reader, None)

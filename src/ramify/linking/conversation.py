@@ -1,0 +1,196 @@
+"""Which call a request goes on from: the longest known prefix, and the answer inside it between equals."""
+
+from msgspec import Struct
+
+from ramify.linking.chain import Chain
+from ramify.linking.world import NEWEST, World, key
+from ramify.model.entity import Call
+from ramify.model.event import Atom
+from ramify.model.link import Candidate, Link
+
+REPLACED = ("No response requested.", "(no content)")
+CHUNK = 8
+EXACT, ALIKE, UNKNOWN, REPLACEMENT, ABSENT, DIFFERENT = 1, 2, 3, 4, 5, 6
+CERTAINTY = {EXACT: 0.98, ALIKE: 0.9, UNKNOWN: 0.85, REPLACEMENT: 0.8, ABSENT: 0.75, DIFFERENT: 0.5}
+LOST_BY = {
+    EXACT: "its answer fits too, another is newer",
+    ALIKE: "its answer only begins like the one in the request",
+    UNKNOWN: "its answer is unknown",
+    REPLACEMENT: "its answer was replaced by the client",
+    ABSENT: "its answer is not in the request",
+    DIFFERENT: "its answer differs from the one in the request",
+}
+
+
+class Verdict(Struct, frozen=True):
+    """`consumed`: how many atoms of the request belong to what went before."""
+
+    relation: str
+    parent: str = ""
+    link: Link | None = None
+    consumed: int = 0
+    length: int = 0  # where the parent's request ends in this one
+
+
+def same_scope(one: Call, other: Call) -> bool:
+    """Two different values on any level separate; a missing one does not."""
+    return (
+        one.project == other.project
+        and (not one.user or not other.user or one.user == other.user)
+        and (not one.session or not other.session or one.session == other.session)
+    )
+
+
+def before(one: Call, other: Call) -> bool:
+    return (one.started, one.id) < (other.started, other.id)
+
+
+def first_attempt(call: Call) -> str:
+    return call.attempt_of or call.id
+
+
+def eligible(candidate: Call, call: Call) -> bool:
+    return (
+        candidate.asked
+        and not candidate.utility
+        and candidate.agent == call.agent
+        and before(candidate, call)
+        and same_scope(candidate, call)
+    )
+
+
+def stated(world: World, call: Call) -> Verdict | None:
+    """The caller names the answer that it continues."""
+    found = [
+        candidate
+        for candidate in world.calls_at(key("message", call.project, call.previous))
+        if candidate.id != call.id and same_scope(candidate, call)
+    ]
+    if not found:
+        return None
+    parent = found[0]
+    chain = world.chain(call)
+    consumed = 0 if call.thread else _leading(chain, _shared(chain, world.chain(parent)))
+    link = Link("continued", parent.id, "previous-message-id", 1.0, evidence=(call.request, parent.response))
+    return Verdict("continued", parent.id, link, consumed, consumed)
+
+
+def _shared(chain: Chain, other: Chain) -> int:
+    """How many atoms both have in common from the start."""
+    length = min(len(chain.atoms), len(other.atoms))
+    while length and chain.hashes[length] != other.hashes[length]:
+        length -= 1
+    return length
+
+
+def _leading(chain: Chain, length: int) -> int:
+    while length < len(chain.roles) and chain.roles[length] == "assistant":
+        length += 1
+    return length
+
+
+def by_prefix(world: World, call: Call, chain: Chain) -> Verdict | None:
+    top = len(chain.atoms) - 1
+    foreign: Verdict | None = None
+    chunk, fetched = CHUNK, top + 1
+    for length in range(top, 0, -1):
+        if length < fetched:  # most parents are a few atoms back: ask for little first, then for more
+            fetched = max(length - chunk, 0)
+            world.prefetch(key("end", call.project, chain.hashes[at]) for at in range(length, fetched, -1))
+            chunk *= 4
+        found = world.calls_at(key("end", call.project, chain.hashes[length]))
+        if not found:
+            continue
+        verdict = _choose(world, [one for one in found if eligible(one, call)], call, chain, length)
+        if verdict:
+            return verdict
+        foreign = foreign or _foreign(found, call, chain, length)
+    return foreign
+
+
+def _choose(world: World, candidates: list[Call], call: Call, chain: Chain, length: int) -> Verdict | None:
+    if len(candidates) >= NEWEST // 2:  # a crowd with the same words: the answer finds the one
+        candidates = _by_answer(world, call, chain, length) or candidates
+    if not candidates:
+        return None
+    ranked = sorted(
+        (rank(candidate, chain, length), -candidate.started, candidate.id, candidate) for candidate in candidates
+    )
+    best, _, _, parent = ranked[0]
+    if best == DIFFERENT and len({first_attempt(candidate) for candidate in candidates}) > 1:
+        return None
+    losers = tuple(
+        Candidate(other.id, "prefix-match", CERTAINTY[place], LOST_BY[place]) for place, _, _, other in ranked[1:6]
+    )
+    certainty = 1.0 if best == EXACT and parent.uses else CERTAINTY[best]
+    evidence = tuple(seen for seen in (call.request, parent.request, parent.response) if seen)
+    link = Link("continued", parent.id, "prefix-match", certainty, evidence=evidence, candidates=losers)
+    consumed = _leading(chain, length) if best in (EXACT, ALIKE, REPLACEMENT) else length
+    return Verdict("continued", parent.id, link, consumed, length)
+
+
+def _by_answer(world: World, call: Call, chain: Chain, length: int) -> list[Call]:
+    found: list[Call] = []
+    for end in range(length + 1, min(_leading(chain, length), length + 40) + 1):
+        found += [
+            one
+            for one in world.calls_at(key("after", call.project, chain.hashes[end]))
+            if one.end == chain.hashes[length] and eligible(one, call)
+        ]
+    return found
+
+
+def _foreign(found: list[Call], call: Call, chain: Chain, length: int) -> Verdict | None:
+    """An equal history under another session: a forked session, a conversation of its own that left this call."""
+    for parent in reversed(found):
+        if (
+            parent.asked
+            and not parent.utility
+            and parent.project == call.project
+            and parent.session != call.session
+            and (not parent.user or not call.user or parent.user == call.user)
+            and before(parent, call)
+            and rank(parent, chain, length) == EXACT
+        ):
+            link = Link("forked", parent.id, "prefix-match", 0.9, evidence=(call.request, parent.request))
+            return Verdict("root", "", link, _leading(chain, length), length)
+    return None
+
+
+def rank(candidate: Call, chain: Chain, length: int) -> int:
+    """How well the candidate's answer fits what follows its request; lower is better."""
+    follow: list[Atom] = []
+    for at in range(length, len(chain.atoms)):
+        if chain.roles[at] != "assistant":
+            break
+        follow.append(chain.atoms[at])
+    if not candidate.answer:
+        return UNKNOWN
+    if not follow:
+        return ABSENT
+    answer = candidate.answer
+    if len(answer) <= len(follow) and all(a.digest == b.digest for a, b in zip(answer, follow, strict=False)):
+        return EXACT
+    one, other = answer[0], follow[0]
+    if one.digest == other.digest or (one.head and other.head and _alike(one.head, other.head)):
+        return ALIKE
+    return REPLACEMENT if other.head in REPLACED else DIFFERENT
+
+
+def _alike(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
+
+
+def by_tool(world: World, call: Call, chain: Chain, length: int) -> Verdict | None:
+    """A tool call in the history names the call that asked for it, also where text before it was rewritten."""
+    for at in range(len(chain.atoms) - 1, length - 1, -1):
+        atom = chain.atoms[at]
+        if atom.kind != "use" or not atom.tool:
+            continue
+        for issuer in world.calls_at(key("issued", call.project, call.session, atom.tool)):
+            if eligible(issuer, call):
+                link = Link(
+                    "continued", issuer.id, "tool-id", 0.95, via=atom.tool, evidence=(call.request, issuer.response)
+                )
+                return Verdict("continued", issuer.id, link, _leading(chain, at), at)
+    return None

@@ -1,0 +1,254 @@
+"""Where a call stands: conversation, line (branch) and task. Follows from its links, and moves with them."""
+
+from ramify.linking import results, rollup
+from ramify.linking.authorship import prompt_of
+from ramify.linking.conversation import first_attempt
+from ramify.linking.world import World, key
+from ramify.model import ids
+from ramify.model.entity import Call, Line, Task
+from ramify.model.link import Link
+
+
+def place(world: World, call: Call) -> None:
+    """Places one call, and puts whatever hangs on it on the list if it moved."""
+    old = (call.conversation, call.line, call.task)
+    conversation, line, task = _where(world, call)
+    if (conversation, line, task) != old:
+        call.conversation, call.line, call.task = conversation, line, task
+        world.save("calls", call)
+        if old[1] in (call.id, ids.opened_task_id(call.id)) and old[1] != line:
+            world.drop("lines", old[1])
+        rollup.move(world, call, old[0], old[2])
+        follow(world, call)
+    if line == call.id:
+        _put_line(world, call)
+    if task == ids.opened_task_id(call.id) or call.relation == "agent":
+        _put_task(world, call)
+
+
+def follow(world: World, call: Call) -> None:
+    """What hangs on this call: the calls that go on from it, its attempts, the tasks it spawned."""
+    for kind in ("child", "attempt"):
+        for _, ref in world.find(key(kind, call.id)):
+            world.unplaced[ref] = None
+    for _, ref in world.find(key("spawned", call.id)):
+        task = world.task(ref)
+        first = world.call(task.first) if task else None
+        if first:
+            world.unplaced[first.id] = None
+
+
+def _where(world: World, call: Call) -> tuple[str, str, str]:
+    session = ids.session_conversation_id(call.project, call.session) if call.session else ""
+    if call.relation == "helper":
+        return session, "", ""
+    if call.attempt_of and (first := world.call(call.attempt_of)):
+        return first.conversation, first.line, first.task
+    if call.agent:
+        task = ids.agent_task_id(call.project, call.session, call.agent)
+        return session or ids.rooted_conversation_id(task), task, task
+    if call.parent and (parent := world.call(call.parent)):
+        return _behind(world, call, parent, session)
+    return _at_the_start(world, call, session)
+
+
+def _behind(world: World, call: Call, parent: Call, session: str) -> tuple[str, str, str]:
+    conversation = session or parent.conversation
+    if conversation != parent.conversation:  # a session that took over from calls without one
+        return conversation, call.id, ids.opened_task_id(call.id)
+    line = world.line(parent.line)
+    if line is not None and line.kind == "subtask":
+        return conversation, parent.line, parent.task
+    asked = None
+    if call.utility != "compaction":
+        asked = prompt_of(world.chain(call).parts, call.new_message, call.new_block)
+    task = ids.opened_task_id(call.id) if asked is not None else parent.task
+    own_line = call.relation == "compacted" or (call.utility != "compaction" and not _goes_on(world, call, parent))
+    return conversation, call.id if own_line else parent.line, task
+
+
+def _goes_on(world: World, call: Call, parent: Call) -> bool:
+    """The first continuation stays on its parent's line; every further one is a fork."""
+    group = first_attempt(parent)
+    for _, ref in continuing(world, group):
+        other = world.call(ref)
+        if other is None or other.attempt_of or other.utility or other.relation != "continued":
+            continue
+        return other.id == call.id or bool(call.attempt_of)
+    return True
+
+
+def continuing(world: World, group: str) -> list[tuple[int, str]]:
+    """Calls that go on from any attempt of one call, oldest first."""
+    found = list(world.find(key("child", group)))
+    for _, attempt in world.find(key("attempt", group)):
+        found += world.find(key("child", attempt))
+    return sorted(found)
+
+
+def _at_the_start(world: World, call: Call, session: str) -> tuple[str, str, str]:
+    task = ids.opened_task_id(call.id)
+    caller = _caller(world, call, task)
+    if caller is not None:
+        return session or caller.conversation, task, task
+    return session or ids.rooted_conversation_id(call.id), call.id, task
+
+
+def _caller(world: World, call: Call, task: str) -> Call | None:
+    correction = world.correction(task)
+    if correction is not None:
+        return corrected_caller(world, correction.parent) if correction.act == "link" else None
+    tool = world.tool(call.offer)
+    return world.call(tool.call) if tool else None
+
+
+def corrected_caller(world: World, parent: str) -> Call | None:
+    """A person names a tool call or a task as the parent."""
+    if tool := world.tool(parent):
+        return world.call(tool.call)
+    task = world.task(parent)
+    return world.call(task.first) if task else None
+
+
+def _put_line(world: World, call: Call) -> None:
+    kind = "root"
+    if call.relation == "compacted":
+        kind = "compact"
+    elif call.parent:
+        kind = "branch"
+    line = Line(call.id, call.conversation, kind, call.started, 0, call.id)
+    if world.line(call.id) != line:
+        world.save("lines", line)
+
+
+def _put_task(world: World, call: Call) -> None:
+    """The task that this call opens: its words, who wrote them, and the link to its caller."""
+    task = world.task(call.task)
+    if task is None or (task.first != call.id and call.relation != "agent"):
+        return
+    before = task_facts(task)
+    tool = world.tool(call.offer)
+    correction = world.correction(task.id)
+    link, caller = _link(world, call, task)
+    task.kind = "sub" if link or call.agent or (tool and not correction) else "root"
+    task.conversation = call.conversation
+    task.line = call.line
+    task.opened = call.started
+    task.first = call.id
+    task.session = call.session
+    task.agent = call.agent
+    task.agent_type = call.agent_type or (tool.agent_type if tool else "")
+    _put_words(world, call, task)
+    if caller != task.caller:
+        if task.caller:
+            world.remove(key("spawned", task.caller), 0, task.id)
+        if caller:
+            world.add(key("spawned", caller), 0, task.id)
+        task.caller = caller
+    task.link = link
+    task.parent = link.parent if link else ""
+    if tool is not None and tool.child == task.id:
+        results.settle_outcome(world, tool)
+    elif task.outcome:
+        task.outcome, task.outcome_at = "", 0
+        world.save("tasks", task)
+    if task_facts(task) != before:
+        world.save("tasks", task)
+        if task.kind == "sub" and call.line == task.id:
+            _put_subtask_line(world, call, task)
+    if task.kind == "root":
+        world.add(key("roots", task.conversation), task.opened, task.id)
+        for _, ref in world.find(key("loose", task.conversation)):
+            world.unplaced[ref] = None
+
+
+def task_facts(task: Task) -> tuple[object, ...]:
+    return (
+        task.kind,
+        task.conversation,
+        task.line,
+        task.opened,
+        task.first,
+        task.agent,
+        task.agent_type,
+        task.title,
+        task.prompt,
+        task.prompt_author,
+        task.parent,
+        task.caller,
+        task.link,
+    )
+
+
+def _put_words(world: World, call: Call, task: Task) -> None:
+    tool = world.tool(call.offer)
+    if task.kind == "sub":
+        texts = [
+            text.normal for part in world.chain(call).parts if part.role == "user" for text in part.texts if text.normal
+        ]
+        asked = (
+            tool.prompt_text
+            if tool and tool.prompt_text
+            else (texts[-1] if call.own_via and texts else texts[0] if texts else "")
+        )
+        task.prompt, task.prompt_author = asked, "agent"
+        task.title = (tool.title if tool else "") or _first_line(asked)
+        return
+    asked_by_person = prompt_of(world.chain(call).parts, call.new_message, call.new_block)
+    task.prompt = asked_by_person or ""
+    task.prompt_author = "human" if asked_by_person is not None else "unknown"
+    task.title = _first_line(task.prompt)
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0][:200]
+
+
+def _put_subtask_line(world: World, call: Call, task: Task) -> None:
+    """Sub-tasks are numbered by their offers, so that neither finishing nor arriving first changes a number."""
+    tool = world.tool(call.offer)
+    caller = world.call(tool.call) if tool else None
+    order, position = (caller.started, tool.block) if tool and caller else (call.started, 0)
+    world.save("lines", Line(task.id, task.conversation, "subtask", order, position, call.id))
+
+
+def _link(world: World, call: Call, task: Task) -> tuple[Link | None, str]:
+    """The task's link and the calling model call, if one is known."""
+    correction = world.correction(task.id)
+    if correction is not None:
+        return _corrected(world, correction.act, correction.parent, correction.observation)
+    tool = world.tool(call.offer)
+    caller = world.call(tool.call) if tool else None
+    if call.link is not None and call.link.kind == "spawned" and caller:
+        old = call.link
+        return (
+            Link("spawned", caller.task, old.rule, old.certainty, old.via, old.via_id, old.evidence, old.candidates),
+            caller.id,
+        )
+    if call.agent:
+        return _loose(world, call, task), ""
+    return None, ""
+
+
+def _corrected(world: World, act: str, parent: str, observation: str) -> tuple[Link | None, str]:
+    if act == "unlink":
+        return None, ""
+    if tool := world.tool(parent):
+        caller = world.call(tool.call)
+        if caller:
+            return Link("spawned", caller.task, "manual", 1.0, tool.native, tool.id, (observation,)), caller.id
+    return Link("spawned", parent, "manual", 1.0, evidence=(observation,)), ""
+
+
+def _loose(world: World, call: Call, task: Task) -> Link | None:
+    """The headers say whose sub-task it is, though not by which tool call."""
+    world.add(key("loose", call.conversation), call.started, call.id)
+    if call.parent_agent:
+        parent = ids.agent_task_id(call.project, call.session, call.parent_agent)
+    else:
+        roots = [ref for at, ref in world.find(key("roots", call.conversation)) if at <= call.started]
+        parent = roots[-1] if roots else ""
+    if not parent or parent == task.id:
+        return None
+    lost = call.link.candidates if call.link else ()
+    return Link("spawned", parent, "agent-id-header", 1.0, evidence=(call.request,), candidates=lost)

@@ -1,0 +1,193 @@
+"""Tool calls and what came back: pairs each call with its result, and reads from results which agent ran."""
+
+from ramify.linking.chain import Chain
+from ramify.linking.conversation import same_scope
+from ramify.linking.world import World, key
+from ramify.model import ids
+from ramify.model.entity import Call, ToolCall
+from ramify.model.event import Notice, Part, Result, Use
+
+OUTCOMES = {"completed": "completed", "failed": "failed", "killed": "canceled", "stopped": "canceled"}
+
+
+def issue(world: World, call: Call, part: Part) -> None:
+    """The tool calls of an answer: each may be an offer of work."""
+    for use in part.uses:
+        if not use.id:
+            continue
+        tool = tool_of(world, call, use.id)
+        if tool.call and tool.call != call.id:
+            continue  # the first to ask keeps it: a copied history repeats other people's calls
+        tool.call, tool.block, tool.name, tool.opened = call.id, use.block, use.name, call.ended or call.started
+        tool.title, tool.agent_type = use.title, use.agent_type
+        if _runs_at_the_server(part, use):
+            tool.server, tool.status, tool.closed, tool.shut = True, "ok", tool.opened, tool.opened
+        world.add(key("issued", call.project, call.session, use.id), call.started, call.id)
+        for waiting in world.calls_at(key("waits-tool", call.project, call.session, use.id)):
+            world.agenda[waiting.id] = None
+        if use.name in world.rules.spawn_tools and use.prompt:
+            _offer(world, call, tool, use)
+        world.save("tools", tool)
+    _match_final(world, call, part)
+
+
+def _runs_at_the_server(part: Part, use: Use) -> bool:
+    return not any(atom.kind == "use" and atom.tool == use.id for atom in part.atoms)
+
+
+def _offer(world: World, call: Call, tool: ToolCall, use: Use) -> None:
+    tool.prompt, tool.prompt_text = use.prompt or b"", use.text
+    world.add(key("offer", call.project, call.session, tool.prompt), call.started, tool.id)
+    for claim in world.calls_at(key("claim", call.project, call.session, tool.prompt)):
+        world.openings[claim.id] = None
+    if tool.agent:
+        _wake_agent(world, tool)
+
+
+def tool_of(world: World, call: Call, native: str) -> ToolCall:
+    id = ids.tool_call_id(call.project, call.session, native)
+    return world.tool(id) or ToolCall(id, native, call.project, call.session)
+
+
+def take(world: World, call: Call, chain: Chain) -> None:
+    """The results and notices in the new part of a request."""
+    for index in range(call.new_message, len(chain.parts)):
+        part = chain.parts[index]
+        for result in part.results:
+            if index > call.new_message or result.block >= call.new_block:
+                _take_result(world, call, chain, index, result)
+        for notice in part.notices:
+            _take_notice(world, call, notice)
+
+
+def _take_result(world: World, call: Call, chain: Chain, message: int, result: Result) -> None:
+    if not result.id or result.atom is None:
+        return
+    tool = tool_of(world, call, result.id)
+    if not tool.name:
+        tool.name = name_in(chain, result.id)
+    if not result.receipt and (not tool.shut or call.started < tool.shut):
+        tool.shut = call.started
+        _wake_claims(world, tool)
+    if not tool.closed or (call.started, call.id) < (tool.closed, tool.result_call):
+        fresh = tool.result_atom != result.atom
+        tool.closed, tool.result_call = call.started, call.id
+        tool.result_message, tool.result_block = message, result.block
+        tool.status = "error" if result.error else "ok"
+        tool.result_atom, tool.result_text = result.atom, result.text or b""
+        if fresh:
+            for waiting in world.calls_at(key("cleared", call.project, call.session, result.id)):
+                world.agenda[waiting.id] = None
+    if result.agent:
+        _name_agent(world, call, tool, result.agent)
+    elif result.text and tool.name not in world.rules.spawn_tools:
+        world.add(key("result", tool.project, tool.session, result.text), tool.closed, tool.id)
+        _match_result(world, tool)
+    world.save("tools", tool)
+    settle_outcome(world, tool)
+
+
+def name_in(chain: Chain, native: str) -> str:
+    return next((use.name for part in chain.parts for use in part.uses if use.id == native), "")
+
+
+def _take_notice(world: World, call: Call, notice: Notice) -> None:
+    if not notice.tool:
+        return
+    tool = tool_of(world, call, notice.tool)
+    tool.notice_status = notice.status
+    if notice.agent:
+        _name_agent(world, call, tool, notice.agent)
+    world.save("tools", tool)
+    settle_outcome(world, tool)
+
+
+def _name_agent(world: World, call: Call, tool: ToolCall, agent: str) -> None:
+    """Only a tool that spawns can name its child: a shell may print anything."""
+    if tool.name and tool.name not in world.rules.spawn_tools:
+        return
+    if tool.agent == agent and (tool.agent_at, tool.agent_evidence) <= (call.started, call.request):
+        return
+    tool.agent, tool.agent_at, tool.agent_evidence = agent, call.started, call.request
+    world.add(key("agent", tool.project, tool.session, agent), call.started, tool.id)
+    _wake_agent(world, tool)
+    _wake_claims(world, tool)
+
+
+def _wake_agent(world: World, tool: ToolCall) -> None:
+    task = world.task(ids.agent_task_id(tool.project, tool.session, tool.agent))
+    if task is not None:
+        world.openings[task.first] = None
+
+
+def _wake_claims(world: World, tool: ToolCall) -> None:
+    if tool.prompt:
+        for claim in world.calls_at(key("claim", tool.project, tool.session, tool.prompt)):
+            world.openings[claim.id] = None
+
+
+# -- tools of one's own: a string of the input opened the child, and the child's last words came back ------------------
+
+
+def _match_final(world: World, call: Call, part: Part) -> None:
+    words = final_words(part)
+    if words is None or call.utility:
+        return
+    world.add(key("final", call.project, call.session, words), call.started, call.id)
+    for tool in world.tools_at(key("result", call.project, call.session, words)):
+        _match_pair(world, tool, call)
+
+
+def final_words(part: Part) -> bytes | None:
+    texts = [text.normal for text in part.texts if text.normal]
+    if not texts or part.uses:
+        return None
+    return ids.digest("prompt", "\n".join(texts))
+
+
+def _match_result(world: World, tool: ToolCall) -> None:
+    for call in world.calls_at(key("final", tool.project, tool.session, tool.result_text)):
+        _match_pair(world, tool, call)
+
+
+def _match_pair(world: World, tool: ToolCall, last: Call) -> None:
+    caller, opening = world.call(tool.call), opening_of(world, last)
+    if caller is None or opening is None or opening.agent or not same_scope(caller, opening):
+        return
+    if not (caller.started <= opening.started and last.started < tool.closed) or opening.id == caller.id:
+        return
+    asked = world.loader.answered(caller.response)
+    use = next((use for use in (asked.part.uses if asked and asked.part else ()) if use.id == tool.native), None)
+    if use is None or not set(use.strings) & set(opening.claims):
+        return
+    held = world.tool(opening.soft_offer)
+    if held is None or (tool.opened, tool.block, tool.id) < (held.opened, held.block, held.id):
+        opening.soft_offer = tool.id
+        world.save("calls", opening)
+        world.openings[opening.id] = None
+
+
+def opening_of(world: World, call: Call) -> Call | None:
+    """Where the line of a call began."""
+    seen = 0
+    while call.parent and seen < 10_000:
+        parent = world.call(call.parent)
+        if parent is None:
+            return None
+        call, seen = parent, seen + 1
+    return call if call.relation == "opening" else None
+
+
+def settle_outcome(world: World, tool: ToolCall) -> None:
+    """What the caller's side says about the child: the report, or a notice."""
+    task = world.task(tool.child)
+    if task is None:
+        return
+    outcome, at = "", 0
+    if tool.notice_status in OUTCOMES:
+        outcome, at = OUTCOMES[tool.notice_status], tool.shut
+    elif tool.shut:
+        outcome, at = ("failed" if tool.status == "error" else "completed"), tool.shut
+    if (task.outcome, task.outcome_at) != (outcome, at):
+        task.outcome, task.outcome_at = outcome, at
+        world.save("tasks", task)

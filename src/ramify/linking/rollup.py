@@ -1,0 +1,122 @@
+"""Sums over calls, kept with tasks and conversations: each call is in exactly one of each, so nothing counts twice."""
+
+from ramify.linking.world import World, key
+from ramify.model.entity import Call, Conversation, Task
+from ramify.model.usage import NOTHING, Usage
+
+
+def move(world: World, call: Call, conversation: str, task: str) -> None:
+    """Takes a call out of where it was counted and counts it where it is now."""
+    if conversation != call.conversation:
+        _count_conversation(world, call, conversation, -1)
+        _count_conversation(world, call, call.conversation, 1)
+    if task != call.task:
+        _leave(world, call, task)
+        _join(world, call)
+
+
+def change(world: World, call: Call, before: Usage, tools: int) -> None:
+    """A counted call reported something new: `before` it, it had used this much and asked for so many tools."""
+    delta = call.usage - before
+    task = world.task(call.task)
+    if task is not None and len(call.uses) != tools:
+        task.tool_calls += len(call.uses) - tools
+        world.save("tasks", task)
+    if delta != NOTHING:
+        for table, row in (("tasks", world.task(call.task)), ("conversations", world.conversation(call.conversation))):
+            if isinstance(row, Task | Conversation):
+                row.usage = row.usage + delta
+                world.save(table, row)
+    _refresh_end(world, call)
+
+
+def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
+    row = world.conversation(id)
+    if not id:
+        return
+    if row is None:
+        row = new_conversation(call, id)
+    row.calls += sign
+    if sign > 0:
+        row.usage = row.usage + call.usage
+        row.opened = min(row.opened, call.started)
+        row.active = max(row.active, call.ended or call.started)
+    else:
+        row.usage = row.usage - call.usage
+    if not call.session:  # only calls without a session ever move to another conversation
+        _keep_member(world, row, call, sign)
+    if row.calls <= 0 and not row.session:
+        world.drop("conversations", id)
+    else:
+        world.save("conversations", row)
+
+
+def _keep_member(world: World, row: Conversation, call: Call, sign: int) -> None:
+    members = key("member", row.id)
+    if sign > 0:
+        world.add(members, call.started, call.id)
+        return
+    world.remove(members, call.started, call.id)
+    row.active = max((one.ended or one.started for one in world.calls_at(members)), default=row.opened)
+
+
+def new_conversation(call: Call, id: str) -> Conversation:
+    return Conversation(id, call.project, call.session, call.started, call.started, client=call.client)
+
+
+def _leave(world: World, call: Call, id: str) -> None:
+    task = world.task(id)
+    if task is None:
+        return
+    world.remove(key("in", id), call.started, call.id)
+    task.calls -= 1
+    task.usage = task.usage - call.usage
+    task.tool_calls -= len(call.uses)
+    if task.calls <= 0:
+        _drop(world, task)
+        return
+    if task.last == call.id:
+        newest = world.calls_at(key("in", id))
+        if newest:
+            _set_last(task, newest[-1])
+    world.save("tasks", task)
+
+
+def _drop(world: World, task: Task) -> None:
+    world.drop("tasks", task.id)
+    world.remove(key("roots", task.conversation), task.opened, task.id)
+    if task.caller:
+        world.remove(key("spawned", task.caller), 0, task.id)
+    if task.line == task.id:
+        world.drop("lines", task.id)
+
+
+def _join(world: World, call: Call) -> None:
+    if not call.task:
+        return
+    task = world.task(call.task) or Task(
+        call.task, call.project, call.conversation, call.line, first=call.id, opened=call.started
+    )
+    world.add(key("in", task.id), call.started, call.id)
+    task.calls += 1
+    task.usage = task.usage + call.usage
+    task.tool_calls += len(call.uses)
+    if (call.started, call.id) >= (task.last_started, task.last):
+        _set_last(task, call)
+    world.save("tasks", task)
+
+
+def _set_last(task: Task, call: Call) -> None:
+    task.last, task.last_started = call.id, call.started
+    task.last_status, task.last_stop, task.last_ended = call.status, call.stop_reason, call.ended
+
+
+def _refresh_end(world: World, call: Call) -> None:
+    task = world.task(call.task)
+    if task is not None and task.last == call.id:
+        _set_last(task, call)
+        world.save("tasks", task)
+    row = world.conversation(call.conversation)
+    if row is not None and (call.ended or call.started) > row.active:
+        row.active = call.ended or call.started
+        world.save("conversations", row)

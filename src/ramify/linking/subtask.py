@@ -1,0 +1,234 @@
+"""Sub-tasks: offers (tool calls that ask for work) and claims (requests that begin with it), paired one to one.
+
+Pairing is a pure function of the set of offers and claims: any order of arrival gives the same pairs.
+"""
+
+from msgspec import Struct
+
+from ramify.linking.conversation import before, first_attempt, same_scope
+from ramify.linking.world import World, key
+from ramify.model import ids
+from ramify.model.entity import Call, ToolCall
+from ramify.model.link import Candidate
+
+FOREVER = 1 << 62
+FAILED = ("error", "aborted")
+
+
+class Offer(Struct, frozen=True):
+    tool: ToolCall
+    caller: Call
+
+    @property
+    def order(self) -> tuple[int, str, int]:
+        return (self.caller.started, self.caller.id, self.tool.block)
+
+    @property
+    def until(self) -> int:
+        return self.tool.shut or FOREVER
+
+
+class Pairing(Struct):
+    """What a claim turned out to be: an attempt of another, the child of an offer, or neither."""
+
+    attempt_of: str = ""
+    offer: Offer | None = None
+    rule: str = ""
+    certainty: float = 0.0
+    candidates: tuple[Candidate, ...] = ()
+
+
+def resolve(world: World, seeds: list[str]) -> dict[str, tuple[Call, Pairing]]:
+    """Pairs everything that the seeds touch."""
+    claims, offers = gather(world, seeds)
+    window = {claim.project: world.rules.window_of(claim.project) for claim in claims}
+    silent = {claim.id for claim in claims if not claim.agent and sends_agents(world, claim)}
+    found = pair(offers, claims, window, silent)
+    return {claim.id: (claim, found[claim.id]) for claim in claims}
+
+
+def sends_agents(world: World, call: Call) -> bool:
+    """A client that sends agent ids makes no claim without one."""
+    if not call.session:
+        return False
+    conversation = world.conversation(ids.session_conversation_id(call.project, call.session))
+    return conversation is not None and conversation.sends_agents
+
+
+def gather(world: World, seeds: list[str]) -> tuple[list[Call], list[Offer]]:
+    """Follows prompts from claims to offers and back until nothing new comes."""
+    claims: dict[str, Call] = {}
+    offers: dict[str, Offer] = {}
+    prompts: set[tuple[str, str, bytes]] = set()
+    waiting = [call for seed in seeds if (call := world.call(seed)) is not None]
+    while waiting:
+        call = waiting.pop()
+        if call.id in claims or call.relation not in ("opening", "agent"):
+            continue
+        claims[call.id] = call
+        if call.relation == "opening":
+            waiting += world.calls_at(key("strict", call.project, call.strict))
+        for tool in exact_offers(world, call):
+            _take(world, tool, offers)
+        for prompt in call.claims:
+            scope = (call.project, call.session, prompt)
+            if scope in prompts:
+                continue
+            prompts.add(scope)
+            tools = world.tools_at(key("offer", *scope))
+            for tool in tools:
+                _take(world, tool, offers)
+                waiting += named_agent(world, tool)
+            if tools:
+                waiting += world.calls_at(key("claim", *scope))
+    return (
+        sorted(claims.values(), key=lambda call: (call.started, call.id)),
+        sorted(offers.values(), key=lambda offer: offer.order),
+    )
+
+
+def _take(world: World, tool: ToolCall, offers: dict[str, Offer]) -> None:
+    caller = world.call(tool.call)
+    if caller is not None and caller.asked:
+        offers[tool.id] = Offer(tool, caller)
+
+
+def exact_offers(world: World, call: Call) -> list[ToolCall]:
+    """Tool calls that name this very agent, or that this agent's own request names."""
+    found = world.tools_at(key("agent", call.project, call.session, call.agent)) if call.agent else []
+    for native in (call.own_via,):
+        if native and (tool := world.tool(ids.tool_call_id(call.project, call.session, native))):
+            found = [*found, tool]
+    if call.soft_offer and (tool := world.tool(call.soft_offer)):
+        found = [*found, tool]
+    return found
+
+
+def named_agent(world: World, tool: ToolCall) -> list[Call]:
+    if not tool.agent:
+        return []
+    task = world.task(ids.agent_task_id(tool.project, tool.session, tool.agent))
+    first = world.call(task.first) if task else None
+    return [first] if first else []
+
+
+def pair(offers: list[Offer], claims: list[Call], windows: dict[str, int], silent: set[str]) -> dict[str, Pairing]:
+    found = {claim.id: Pairing() for claim in claims}
+    taken: dict[str, str] = {}
+    for claim in claims:
+        _pair_exactly(claim, offers, found[claim.id], taken)
+    retried: set[str] = set()
+    for position, claim in enumerate(claims):
+        mine = found[claim.id]
+        if mine.offer:
+            continue
+        earlier = [one for one in claims[:position] if _repeats(one, claim)]
+        again = _failed_before(claim, earlier, found, offers, retried)
+        if again:
+            retried.add(again.id)
+            mine.attempt_of = found[again.id].attempt_of or again.id
+            continue
+        if claim.id not in silent:
+            _pair_by_prompt(claim, offers, mine, taken, windows)
+        if not mine.offer and claim.relation == "opening":
+            mine.attempt_of = _answered_before(claim, earlier, found)
+    return found
+
+
+def _pair_exactly(claim: Call, offers: list[Offer], mine: Pairing, taken: dict[str, str]) -> None:
+    for offer in offers:
+        if offer.tool.id in taken or offer.caller.id == claim.id or offer.tool.project != claim.project:
+            continue
+        if claim.agent and offer.tool.agent == claim.agent and offer.tool.session == claim.session:
+            rule, certainty = "agent-id-in-result", 1.0
+        elif claim.own_via and offer.tool.native == claim.own_via and offer.tool.session == claim.session:
+            rule, certainty = "own-result", 1.0
+        elif claim.soft_offer == offer.tool.id:
+            rule, certainty = "result-match", 0.8
+        else:
+            continue
+        mine.offer, mine.rule, mine.certainty = offer, rule, certainty
+        taken[offer.tool.id] = claim.id
+        return
+
+
+def _repeats(one: Call, claim: Call) -> bool:
+    return (
+        one.strict == claim.strict
+        and one.relation == claim.relation == "opening"
+        and one.agent == claim.agent
+        and same_scope(one, claim)
+        and 0 < one.ended <= claim.started
+    )
+
+
+def _failed_before(
+    claim: Call, earlier: list[Call], found: dict[str, Pairing], offers: list[Offer], retried: set[str]
+) -> Call | None:
+    """A failed call that this one sends again. Work that the failed one itself asked for is no retry of it."""
+    for one in reversed(earlier):
+        offer = found[one.id].offer
+        if (
+            one.status in FAILED
+            and one.id not in retried
+            and (offer is None or claim.started < offer.until)
+            and not any(mine.caller.id == one.id and mine.tool.prompt in claim.claims for mine in offers)
+        ):
+            return one
+    return None
+
+
+def _answered_before(claim: Call, earlier: list[Call], found: dict[str, Pairing]) -> str:
+    """The same opening again in one session, although it was answered."""
+    for one in reversed(earlier):
+        if claim.session and one.session == claim.session and found[one.id].offer is None:
+            return found[one.id].attempt_of or first_attempt(one)
+    return ""
+
+
+def _pair_by_prompt(
+    claim: Call, offers: list[Offer], mine: Pairing, taken: dict[str, str], windows: dict[str, int]
+) -> None:
+    fitting = [offer for offer in offers if _fits(offer, claim)]
+    lost: list[Candidate] = []
+    for offer in fitting:
+        reason = _refusal(offer, claim, taken, windows[claim.project])
+        if reason or mine.offer:
+            lost.append(
+                Candidate(
+                    offer.tool.id, "prompt-match", 0.5, reason or "an earlier offer with the same prompt was free"
+                )
+            )
+        else:
+            mine.offer = offer
+            taken[offer.tool.id] = claim.id
+    mine.candidates = tuple(lost[:8])
+    if mine.offer:
+        mine.rule = "prompt-match"
+        rivals = [other for other in fitting if other is not mine.offer and other.until > claim.started]
+        mine.certainty = (0.6 if rivals else 0.95) if claim.session else (0.5 if rivals else 0.85)
+
+
+def _fits(offer: Offer, claim: Call) -> bool:
+    """The same words, asked by whoever may have been the caller."""
+    return (
+        offer.tool.prompt in claim.claims
+        and offer.caller.id != claim.id
+        and offer.caller.session == claim.session
+        and same_scope(offer.caller, claim)
+        and (not claim.agent or offer.caller.agent == claim.parent_agent)
+    )
+
+
+def _refusal(offer: Offer, claim: Call, taken: dict[str, str], window: int) -> str:
+    if offer.tool.id in taken:
+        return "taken: one offer, one child"
+    if not before(offer.caller, claim):
+        return "asked after this began"
+    if claim.started >= offer.until:
+        return "already answered when this began"
+    if not claim.session and claim.started - offer.caller.started > window:
+        return "outside the window for matches without a session"
+    if offer.tool.agent and claim.agent and offer.tool.agent != claim.agent:
+        return "its result names another agent"
+    return ""

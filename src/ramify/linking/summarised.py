@@ -1,0 +1,56 @@
+"""Going on after a compaction: the call whose answer is the summary that a request begins with."""
+
+from ramify.linking.chain import Chain
+from ramify.linking.compaction import continued_summary
+from ramify.linking.conversation import Verdict, before, same_scope
+from ramify.linking.world import World, key
+from ramify.model.entity import Call
+from ramify.model.link import Candidate, Link
+
+
+def by_summary(world: World, call: Call, chain: Chain) -> Verdict | None:
+    summary = continued_summary(chain.parts)
+    if summary is None:
+        return None
+    found = _quoted(world, call, summary)
+    if found:
+        return _verdict(call, chain, found[-1], 0.97, found[:-1])
+    if call.session and not (chain.parts and chain.parts[0].compaction):
+        latest = [one for one in world.calls_at(_line(call)) if before(one, call)]
+        if latest:
+            return _verdict(call, chain, latest[-1], 0.7, [])
+    return None
+
+
+def _line(call: Call) -> int:
+    return key("summaries", call.project, call.session, call.agent)
+
+
+def _quoted(world: World, call: Call, summary: str) -> list[Call]:
+    """Every earlier call that offers this summary, newest last; a part of a longer answer counts too."""
+    exact = [
+        one
+        for one in world.calls_at(key("summary", call.project, summary))
+        if one.agent == call.agent and before(one, call) and same_scope(one, call)
+    ]
+    if exact or not summary:
+        return exact
+    return [
+        one
+        for one in world.calls_at(_line(call))
+        if before(one, call) and same_scope(one, call) and summary in one.summary
+    ]
+
+
+def _verdict(call: Call, chain: Chain, parent: Call, certainty: float, losers: list[Call]) -> Verdict:
+    """What was carried over behind the summary is not new: the new part begins behind the last answer in it."""
+    consumed = 0
+    for at, role in enumerate(chain.roles):
+        if role == "assistant":
+            consumed = at + 1
+    candidates = tuple(
+        Candidate(one.id, "compact-summary", certainty, "a newer call has the same summary") for one in losers[-5:]
+    )
+    evidence = tuple(seen for seen in (call.request, parent.response) if seen)
+    link = Link("compacted", parent.id, "compact-summary", certainty, evidence=evidence, candidates=candidates)
+    return Verdict("compacted", parent.id, link, consumed, 0)

@@ -1,0 +1,180 @@
+"""What the rules may look at and change: rows and look-up keys, read from a store when needed, written back together.
+
+The world holds no rule and does no input or output of its own; a `Loader` is handed to it.
+"""
+
+from bisect import insort
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from ramify.linking.chain import Chain, build
+from ramify.model import ids
+from ramify.model.entity import Call, Conversation, Correction, Entity, Line, Task, ToolCall
+from ramify.model.event import ModelAnswered, ModelCalled, Part
+
+Entry = tuple[int, str]
+NEWEST = 64  # entries of one key that are looked at; more than that many equal ones tell nothing new
+DAY = 24 * 3600 * 1_000_000
+
+
+class Loader(Protocol):
+    def find(self, keys: Sequence[int]) -> dict[int, list[Entry]]: ...
+    def load(self, table: str, id: str) -> Entity | None: ...
+    def called(self, request: str) -> ModelCalled | None: ...
+    def answered(self, response: str) -> ModelAnswered | None: ...
+
+
+class Rules(Struct, frozen=True):
+    """What people may set."""
+
+    spawn_tools: frozenset[str] = frozenset({"Agent", "Task", "task"})
+    window: int = DAY
+    windows: dict[str, int] = {}
+
+    def window_of(self, project: str) -> int:
+        return self.windows.get(project, self.window)
+
+
+def key(kind: str, *parts: str | bytes) -> int:
+    return int.from_bytes(ids.digest(kind, *parts)[:8], "big", signed=True)
+
+
+class World:
+    def __init__(self, loader: Loader, rules: Rules) -> None:
+        self.loader = loader
+        self.rules = rules
+        self._rows: dict[tuple[str, str], Entity | None] = {}
+        self._keys: dict[int, list[Entry]] = {}
+        self._chains: dict[str, Chain] = {}
+        self._lines: dict[tuple[str, ...], Chain] = {}
+        self.begin()
+
+    # -- a batch -----------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        self.dirty: dict[tuple[str, str], Entity | None] = {}
+        self.added: dict[tuple[int, int, str], bool] = {}
+        self.agenda: dict[str, None] = {}
+        self.openings: dict[str, None] = {}
+        self.unplaced: dict[str, None] = {}
+
+    def forget(self) -> None:
+        """After a failed write nothing remembered can be trusted."""
+        self._rows.clear()
+        self._keys.clear()
+        self._chains.clear()
+        self._lines.clear()
+        self.begin()
+
+    def trim(self, rows: int = 60_000, chains: int = 2_000) -> None:
+        """Between batches: what is remembered stays bounded, whatever the history."""
+        if len(self._rows) > rows:
+            self._rows = dict(list(self._rows.items())[rows // 2 :])
+        if len(self._keys) > rows * 2:
+            self._keys = dict(list(self._keys.items())[rows:])
+        if len(self._chains) > chains:
+            self._chains = dict(list(self._chains.items())[chains // 2 :])
+        if len(self._lines) > chains:
+            self._lines = dict(list(self._lines.items())[chains // 2 :])
+
+    # -- rows --------------------------------------------------------------------------------------------------------
+
+    def _get(self, table: str, id: str) -> Entity | None:
+        place = (table, id)
+        if place in self._rows:
+            return self._rows[place]
+        row = self._rows[place] = self.loader.load(table, id) if id else None
+        return row
+
+    def call(self, id: str) -> Call | None:
+        row = self._get("calls", id)
+        return row if isinstance(row, Call) else None
+
+    def task(self, id: str) -> Task | None:
+        row = self._get("tasks", id)
+        return row if isinstance(row, Task) else None
+
+    def tool(self, id: str) -> ToolCall | None:
+        row = self._get("tools", id)
+        return row if isinstance(row, ToolCall) else None
+
+    def line(self, id: str) -> Line | None:
+        row = self._get("lines", id)
+        return row if isinstance(row, Line) else None
+
+    def conversation(self, id: str) -> Conversation | None:
+        row = self._get("conversations", id)
+        return row if isinstance(row, Conversation) else None
+
+    def correction(self, id: str) -> Correction | None:
+        row = self._get("corrections", id)
+        return row if isinstance(row, Correction) else None
+
+    def save(self, table: str, row: Entity) -> None:
+        self._rows[table, row.id] = self.dirty[table, row.id] = row
+
+    def drop(self, table: str, id: str) -> None:
+        self._rows[table, id] = self.dirty[table, id] = None
+
+    # -- keys --------------------------------------------------------------------------------------------------------
+
+    def prefetch(self, keys: Iterable[int]) -> None:
+        missing = [key for key in keys if key not in self._keys]
+        if missing:
+            found = self.loader.find(missing)
+            for key in missing:
+                self._keys[key] = found.get(key, [])
+
+    def find(self, key: int) -> list[Entry]:
+        """The newest entries, oldest first."""
+        if key not in self._keys:
+            self.prefetch((key,))
+        return self._keys[key]
+
+    def add(self, key: int, at: int, ref: str) -> None:
+        entries = self.find(key)
+        entry = (at, ref)
+        if entry in entries:
+            return
+        insort(entries, entry)
+        if len(entries) > NEWEST:
+            del entries[0]
+        self.added[key, at, ref] = True
+
+    def remove(self, key: int, at: int, ref: str) -> None:
+        entries = self.find(key)
+        if (at, ref) in entries:
+            entries.remove((at, ref))
+        self.added[key, at, ref] = False
+
+    def calls_at(self, key: int) -> list[Call]:
+        return [call for _, ref in self.find(key) if (call := self.call(ref)) is not None]
+
+    def tools_at(self, key: int) -> list[ToolCall]:
+        return [tool for _, ref in self.find(key) if (tool := self.tool(ref)) is not None]
+
+    # -- chains ------------------------------------------------------------------------------------------------------
+
+    def chain(self, call: Call) -> Chain:
+        """Remembered, or read again from the log."""
+        if call.id not in self._chains:
+            seen = self.loader.called(call.request)
+            self.read_chain(call, seen.parts if seen else ())
+        return self._chains[call.id]
+
+    def read_chain(self, call: Call, parts: tuple[Part, ...]) -> Chain:
+        line = (call.project, call.session, call.agent, parts[0].strict.hex() if parts else "")
+        chain = build(parts, lambda native: self.result_atom(call, native), self._lines.get(line))
+        self._chains[call.id] = chain
+        self._lines.pop(line, None)
+        self._lines[line] = chain
+        return chain
+
+    def forget_chain(self, call: Call) -> None:
+        self._chains.pop(call.id, None)
+
+    def result_atom(self, call: Call, native: str) -> bytes | None:
+        tool = self.tool(ids.tool_call_id(call.project, call.session, native))
+        return tool.result_atom or None if tool else None

@@ -1,0 +1,177 @@
+"""What people look at, as the store keeps it: derived from the log, thrown away and derived again at will.
+
+`array_like` keeps a row small; fields are only ever added at the end.
+"""
+
+from msgspec import Struct
+
+from ramify.model.link import Link
+from ramify.model.usage import NOTHING, Usage
+
+
+class Answered(Struct, frozen=True, array_like=True):
+    """An atom of an answer: enough to know it again in a later request."""
+
+    digest: bytes
+    head: str = ""
+
+
+class Call(Struct, array_like=True):
+    """One request to a model. A retry is a call of its own with `attempt_of`."""
+
+    id: str
+    request: str = ""
+    response: str = ""
+    exchange: str = ""
+    source: str = ""
+    project: str = ""
+    user: str = ""
+    session: str = ""
+    agent: str = ""
+    parent_agent: str = ""
+    started: int = 0
+    ended: int = 0
+    first_byte: int = 0
+    status: str = "running"
+    http_status: int = 0
+    error: str = ""
+    model: str = ""
+    utility: str = ""
+    agent_type: str = ""
+    client: str = ""
+    message: str = ""
+    request_id: str = ""
+    stop_reason: str = ""
+    # identity
+    asked: bool = False
+    strict: bytes = b""
+    atoms: int = 0
+    end: bytes = b""  # the chain at the end of the request
+    after: bytes = b""  # and after the answer
+    answer: tuple[Answered, ...] = ()
+    uses: tuple[str, ...] = ()
+    opening: bool = False
+    claims: tuple[bytes, ...] = ()
+    previous: str = ""
+    thread: bool = False
+    summary: str = ""  # what it offers (a summarising call), squashed
+    own_via: str = ""  # the spawning call that a forked agent's own request names
+    # judged
+    relation: str = ""  # root, continued, compacted, agent, opening, helper
+    parent: str = ""
+    attempt_of: str = ""
+    link: Link | None = None
+    offer: str = ""  # tool call that this opening answers
+    soft_offer: str = ""
+    new_message: int = 0
+    new_block: int = 0
+    message_count: int = 0
+    # placed
+    conversation: str = ""
+    line: str = ""
+    task: str = ""
+    usage: Usage = NOTHING
+    price_version: str = ""
+
+
+class ToolCall(Struct, array_like=True):
+    id: str
+    native: str
+    project: str = ""
+    session: str = ""
+    call: str = ""  # the model call that asked for it
+    block: int = 0
+    name: str = ""
+    opened: int = 0
+    closed: int = 0  # a result was seen
+    shut: int = 0  # a result that is no mere receipt was seen: it takes no child any more
+    status: str = "running"
+    prompt: bytes = b""  # fingerprint, where it can spawn
+    title: str = ""
+    agent_type: str = ""
+    prompt_text: str = ""
+    result_call: str = ""  # the request that brought the result, and where in it
+    result_message: int = 0
+    result_block: int = 0
+    result_atom: bytes = b""
+    result_text: bytes = b""
+    agent: str = ""  # the agent that its result or a notice names
+    agent_evidence: str = ""
+    agent_at: int = 0
+    notice_status: str = ""
+    child: str = ""  # the task it spawned
+    server: bool = False
+
+
+class Task(Struct, array_like=True):
+    id: str
+    project: str = ""
+    conversation: str = ""
+    line: str = ""
+    kind: str = "root"  # root, sub
+    first: str = ""
+    opened: int = 0
+    agent: str = ""
+    agent_type: str = ""
+    title: str = ""
+    prompt: str = ""
+    prompt_author: str = ""
+    parent: str = ""
+    caller: str = ""
+    link: Link | None = None
+    calls: int = 0
+    usage: Usage = NOTHING
+    tool_calls: int = 0
+    last: str = ""  # newest call: its status is the task's
+    last_started: int = 0
+    last_status: str = ""
+    last_stop: str = ""
+    last_ended: int = 0
+    outcome: str = ""  # what the caller's side says: completed, failed, canceled
+    outcome_at: int = 0
+    session: str = ""
+
+
+class Line(Struct, array_like=True):
+    """A branch of a conversation; its name is counted when somebody asks."""
+
+    id: str
+    conversation: str = ""
+    kind: str = "root"  # root, branch, compact, subtask
+    order: int = 0
+    position: int = 0
+    head: str = ""
+
+
+class Conversation(Struct, array_like=True):
+    id: str
+    project: str = ""
+    session: str = ""
+    opened: int = 0
+    active: int = 0
+    calls: int = 0
+    usage: Usage = NOTHING
+    sends_agents: bool = False
+    client: str = ""
+    forked_from: str = ""
+
+
+class Correction(Struct, array_like=True):
+    """The last word of a person about one child."""
+
+    id: str
+    act: str = "link"
+    parent: str = ""
+    observation: str = ""
+    at: int = 0
+
+
+Entity = Call | ToolCall | Task | Line | Conversation | Correction
+TABLES: dict[str, type[Entity]] = {
+    "calls": Call,
+    "tools": ToolCall,
+    "tasks": Task,
+    "lines": Line,
+    "conversations": Conversation,
+    "corrections": Correction,
+}

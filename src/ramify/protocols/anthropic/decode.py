@@ -1,0 +1,185 @@
+"""From an observed exchange of the Messages API to events. Never raises: what cannot be read is said to be so."""
+
+import re
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import zstandard
+
+from ramify.model.event import Event, ModelAnswered, ModelCalled, Part, Scope, Unreadable
+from ramify.model.ids import digest
+from ramify.model.observation import Headers, Request, Response
+from ramify.protocols.anthropic import answer as answers
+from ramify.protocols.anthropic.helper_calls import label
+from ramify.protocols.anthropic.normal import canonical, read_part
+from ramify.protocols.anthropic.wire import Envelope
+
+MESSAGES = re.compile(r"/v1/messages(?:/count_tokens)?(?:\?|$)")
+OLD_USER = re.compile(r"^(user_.*)_session_([0-9a-fA-F-]{36})$")
+DECODED_LIMIT = 256 * 1024 * 1024
+ReadPart = Callable[[bytes], Part]
+
+
+def is_model_call(method: str, path: str) -> bool:
+    return method == "POST" and MESSAGES.search(path) is not None
+
+
+def parse_part(raw: bytes) -> Part:
+    try:
+        return read_part(msgspec.json.decode(raw))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return Part("unknown", digest(raw))
+
+
+def header(headers: Headers, name: str) -> str:
+    for key, value in headers:
+        if key.lower() == name:
+            return value
+    return ""
+
+
+def plain_body(body: bytes, headers: Headers) -> bytes:
+    """A copy without its content encoding; as it is where that cannot be undone."""
+    coding = header(headers, "content-encoding").lower().strip()
+    if not coding or coding == "identity":
+        return body
+    try:
+        return _decoded(body, coding)
+    except (OSError, EOFError, ValueError, zlib.error, zstandard.ZstdError):
+        return body
+
+
+def _decoded(body: bytes, coding: str) -> bytes:
+    """Cut streams give what can be had; bombs are cut at a limit."""
+    if coding in ("gzip", "x-gzip", "deflate"):
+        window = 31 if "gzip" in coding else 47
+        return zlib.decompressobj(window).decompress(body, DECODED_LIMIT)
+    if coding == "zstd":
+        return zstandard.ZstdDecompressor().decompressobj().decompress(body)
+    return body
+
+
+def read_scope(project: str, headers: Headers, metadata: Any) -> Scope:
+    session = header(headers, "x-claude-code-session-id") or header(headers, "x-session-id")
+    user, inner = user_and_session(metadata)
+    return Scope(
+        project,
+        user,
+        session or inner,
+        header(headers, "x-claude-code-agent-id"),
+        header(headers, "x-claude-code-parent-agent-id"),
+    )
+
+
+def user_and_session(metadata: Any) -> tuple[str, str]:
+    """Claude Code packs its session into `metadata.user_id`, in one of two ways; others put a user there."""
+    given = metadata.get("user_id") if isinstance(metadata, dict) else None
+    if not isinstance(given, str) or not given:
+        return "", ""
+    if old := OLD_USER.match(given):
+        return old.group(1), old.group(2)
+    if given.startswith("{"):
+        try:
+            inner = msgspec.json.decode(given)
+        except (msgspec.MsgspecError, RecursionError):
+            return given, ""
+        session = inner.get("session_id")
+        who = f"{inner.get('device_id', '')}/{inner.get('account_uuid', '')}"
+        return (who, session) if isinstance(session, str) and session else (given, "")
+    return given, ""
+
+
+def previous_message(envelope: Envelope) -> tuple[str, bool]:
+    """The answer that the caller says it continues, and whether only new messages were sent."""
+    thread, diagnostics = envelope.thread, envelope.diagnostics
+    if isinstance(thread, dict) and thread.get("type") == "continue":
+        return str(thread.get("previous_message_id") or ""), True
+    if isinstance(diagnostics, dict):
+        return str(diagnostics.get("previous_message_id") or ""), False
+    return "", False
+
+
+def decode_request(seen: Request, envelope: Envelope | str, parts: tuple[Part, ...]) -> list[Event]:
+    if isinstance(envelope, str):
+        call = ModelCalled(
+            seen.id,
+            seen.exchange,
+            seen.source,
+            seen.at,
+            read_scope(seen.project, seen.headers, None),
+            utility="count_tokens" if "/count_tokens" in seen.path else "",
+        )
+        return [call, Unreadable(seen.id, seen.at, f"request body: {envelope}")]
+    previous, thread = previous_message(envelope)
+    hint = header(seen.headers, "x-claude-code-request-class")
+    strict = digest(*(part.strict for part in parts), canonical([envelope.thread, envelope.compaction]))
+    return [
+        ModelCalled(
+            request=seen.id,
+            exchange=seen.exchange,
+            source=seen.source,
+            at=seen.at,
+            scope=read_scope(seen.project, seen.headers, envelope.metadata),
+            model=envelope.model if isinstance(envelope.model, str) else "",
+            utility=label(seen.path, hint, envelope, parts),
+            strict=strict,
+            parts=parts,
+            previous=previous,
+            thread=thread,
+            agent_type=header(seen.headers, "x-claude-code-agent-type"),
+            client=header(seen.headers, "user-agent"),
+        )
+    ]
+
+
+def decode_response(seen: Response) -> list[Event]:
+    body = plain_body(seen.body, seen.headers)
+    streamed = "text/event-stream" in header(seen.headers, "content-type") or body.startswith(
+        (b"event:", b"data:", b":")
+    )
+    answer = answers.from_stream(body) if streamed else answers.from_json(body)
+    if "/count_tokens" in seen.path and answer.complete:
+        answer = answers.Answer(complete=True)  # its figure is an estimate, no usage
+    status, error = outcome(seen, answer)
+    part = read_part({"role": "assistant", "content": answer.blocks}) if answer.blocks else None
+    events: list[Event] = [
+        ModelAnswered(
+            request=seen.request,
+            response=seen.id,
+            project=seen.project,
+            at=seen.at,
+            status=status,
+            first_byte=seen.first_byte,
+            http_status=seen.status,
+            message=answer.message,
+            request_id=header(seen.headers, "request-id"),
+            model=answer.model,
+            stop_reason=answer.stop_reason,
+            tokens=answers.tokens_of(answer.usage) if answer.usage else None,
+            extra_tokens=answers.extra_of(answer.usage, answer.model),
+            part=part,
+            error=error,
+        )
+    ]
+    if answer.unreadable and seen.outcome == "complete":
+        events.append(
+            Unreadable(seen.id, seen.at, f"{answer.unreadable} event(s) of the answer: {answer.error or 'no JSON'}")
+        )
+    return events
+
+
+def outcome(seen: Response, answer: answers.Answer) -> tuple[str, str]:
+    """Complete is what the protocol says is complete. The client's leaving is an abort, all else an error."""
+    if seen.outcome in ("aborted", "lost"):
+        if answer.complete and seen.status < 400 and not answer.error:
+            return "ok", ""  # everything had come before the client hung up
+        return "aborted", seen.error or (
+            "never answered" if seen.outcome == "lost" else "the client closed the connection"
+        )
+    if answer.error or seen.status >= 400 or seen.status == 0:
+        return "error", answer.error or seen.error or f"HTTP {seen.status}"
+    if seen.outcome == "complete" and (answer.complete or "/count_tokens" in seen.path):
+        return "ok", ""
+    return "error", seen.error or "the stream ended early"

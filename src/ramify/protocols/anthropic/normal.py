@@ -1,0 +1,214 @@
+"""The normal form of a message: what must not matter is gone, what must matter is hashed.
+
+Clients send the same message in many shapes: marks for the cache move, reminders come and go, a string becomes a
+list. Two messages are the same when their atoms are.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+
+from ramify.model.event import Atom, Notice, Part, Result, Text, Use
+from ramify.model.ids import digest
+
+REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>", re.IGNORECASE | re.DOTALL)
+CLEARED = "[Old tool result content cleared]"
+RECEIPTS = ("Async agent launched", "Fork started")
+AGENT_LINE = re.compile(r"^agentId: ?([A-Za-z0-9_-]+)", re.MULTILINE)
+NOTIFICATION = re.compile(r"<task-notification>(.*?)</task-notification>", re.DOTALL)
+HARNESS_STARTS = ("<system-reminder>", "<task-notification>", "[SYSTEM NOTIFICATION")
+# Kept by some clients and dropped by others on the way back; never a difference in meaning.
+VOLATILE = frozenset({"cache_control", "citations", "caller", "toolset_name"})
+HEAD = 80
+
+
+def normal_text(text: str) -> str:
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "<" in text:
+        text = REMINDER.sub("", text)
+    return text.strip()
+
+
+def fingerprint(text: str) -> bytes:
+    """Of a prompt or an opening, so that offers and claims can meet."""
+    return digest("prompt", normal_text(text))
+
+
+def canonical(value: Any) -> bytes:
+    return msgspec.json.encode(value, order="deterministic")
+
+
+def without_marks(value: Any) -> Any:
+    """The same value without `cache_control`, at any depth."""
+    if isinstance(value, dict):
+        return {key: without_marks(item) for key, item in value.items() if key != "cache_control"}
+    if isinstance(value, list):
+        return [without_marks(item) for item in value]
+    return value
+
+
+def blocks_of(content: Any) -> list[Any]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return content if isinstance(content, list) else [content]
+
+
+def result_content(content: Any) -> list[Any]:
+    """A tool result's content, its texts in normal form; empty ones are gone."""
+    kept: list[Any] = []
+    for block in blocks_of("" if content is None else content):
+        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
+            text = normal_text(block["text"])
+            if text:
+                kept.append(["text", text])
+        else:
+            kept.append(without_marks(block))
+    return kept
+
+
+def result_text(content: Any) -> str:
+    return "\n".join(
+        block["text"]
+        for block in blocks_of("" if content is None else content)
+        if isinstance(block, dict) and isinstance(block.get("text"), str)
+    )
+
+
+def strings_in(value: Any, found: list[str], depth: int = 0) -> None:
+    if isinstance(value, str):
+        found.append(value)
+    elif depth < 8 and isinstance(value, dict):
+        for item in value.values():
+            strings_in(item, found, depth + 1)
+    elif depth < 8 and isinstance(value, list):
+        for item in value:
+            strings_in(item, found, depth + 1)
+
+
+def read_use(block: dict[str, Any], index: int) -> Use:
+    given = block.get("input")
+    fields = given if isinstance(given, dict) else {}
+    prompt = fields.get("prompt")
+    strings: list[str] = []
+    strings_in(given, strings)
+    return Use(
+        id=str(block.get("id", "")),
+        name=str(block.get("name", "")),
+        block=index,
+        prompt=fingerprint(prompt) if isinstance(prompt, str) else None,
+        strings=tuple(fingerprint(text) for text in strings[:16] if 0 < len(text) <= 100_000),
+        title=str(fields.get("description") or ""),
+        agent_type=str(fields.get("subagent_type") or ""),
+        text=prompt if isinstance(prompt, str) else "",
+    )
+
+
+def read_result(block: dict[str, Any], index: int) -> tuple[Result, Atom]:
+    tool = str(block.get("tool_use_id", ""))
+    text = result_text(block.get("content"))
+    error = block.get("is_error") is True
+    cleared = text.strip() == CLEARED
+    atom = (
+        None if cleared else digest("user", "result", tool, canonical(result_content(block.get("content"))), int(error))
+    )
+    named = AGENT_LINE.findall(text)
+    result = Result(
+        id=tool,
+        block=index,
+        atom=atom,
+        text=fingerprint(text) if text and not cleared else None,
+        error=error,
+        receipt=text.startswith(RECEIPTS),
+        fork=text.startswith("Fork started"),
+        agent=named[-1] if named else "",
+    )
+    return result, Atom(atom, index, "result", tool)
+
+
+def notices_in(text: str) -> list[Notice]:
+    """Only where the harness speaks: a mark inside a shell's output or a report is somebody's words."""
+    if not text.lstrip().startswith(HARNESS_STARTS):
+        return []
+    return [
+        Notice(tag(body, "task-id"), tag(body, "tool-use-id"), tag(body, "status"))
+        for body in NOTIFICATION.findall(text)
+    ]
+
+
+def tag(body: str, name: str) -> str:
+    match = re.search(f"<{name}>(.*?)</{name}>", body, re.DOTALL)
+    return match.group(1).strip() if match else ""
+
+
+class _Reading:
+    """Collects one message's parts, block by block."""
+
+    def __init__(self, role: str) -> None:
+        self.role = role
+        self.atoms: list[Atom] = []
+        self.texts: list[Text] = []
+        self.uses: list[Use] = []
+        self.results: list[Result] = []
+        self.notices: list[Notice] = []
+        self.compaction: list[str] = []
+
+    def block(self, block: Any, index: int) -> None:
+        kind = block.get("type") if isinstance(block, dict) else None
+        if kind == "text" and isinstance(block.get("text"), str):
+            self.text(block["text"], index)
+        elif kind in ("thinking", "redacted_thinking"):
+            pass
+        elif kind == "tool_use":
+            use = read_use(block, index)
+            self.uses.append(use)
+            given = canonical(without_marks(block.get("input")))
+            self.atoms.append(Atom(digest(self.role, "use", use.id, use.name, given), index, "use", use.id))
+        elif kind == "tool_result":
+            result, atom = read_result(block, index)
+            self.results.append(result)
+            self.atoms.append(atom)
+        else:
+            self.other(block, index)
+
+    def text(self, text: str, index: int) -> None:
+        normal = normal_text(text)
+        self.texts.append(Text(index, text, normal))
+        self.notices.extend(notices_in(text))
+        if normal:
+            head = normal[:HEAD] if self.role == "assistant" else ""
+            self.atoms.append(Atom(digest(self.role, "text", normal), index, "text", "", head))
+
+    def other(self, block: Any, index: int) -> None:
+        """Unknown blocks are compared whole: never dropped, never reduced to their type."""
+        if isinstance(block, dict):
+            if block.get("type") == "compaction" and isinstance(block.get("content"), str):
+                self.compaction.append(block["content"])
+            if str(block.get("type", "")).endswith("tool_use"):
+                self.uses.append(read_use(block, index))
+            block = {key: value for key, value in block.items() if key not in VOLATILE}
+        payload = canonical(without_marks(block))
+        self.atoms.append(Atom(digest(self.role, "other", payload), index, "other"))
+
+
+def read_part(message: Any) -> Part:
+    """A message of role `system` inside the list has no atoms: it comes and goes between two turns."""
+    if not isinstance(message, dict):
+        payload = canonical(message)
+        return Part("unknown", digest(payload), (Atom(digest("unknown", payload), 0, "other"),))
+    role = str(message.get("role", "unknown"))
+    content = blocks_of(message.get("content"))
+    reading = _Reading(role)
+    for index, block in enumerate(content):
+        reading.block(block, index)
+    return Part(
+        role,
+        digest(role, canonical(without_marks(content))),
+        () if role == "system" else tuple(reading.atoms),
+        tuple(reading.texts),
+        tuple(reading.uses),
+        tuple(reading.results),
+        tuple(reading.notices),
+        tuple(reading.compaction),
+    )

@@ -1,0 +1,105 @@
+"""What was said, read back from the log: message lists, answers, tool inputs and results."""
+
+from typing import Any
+
+import msgspec
+
+from ramify.model.entity import Call, ToolCall
+from ramify.model.observation import Request, Response
+from ramify.protocols.anthropic.answer import Answer, from_json, from_stream
+from ramify.protocols.anthropic.decode import header, plain_body
+from ramify.protocols.anthropic.normal import CLEARED, blocks_of, result_text
+from ramify.protocols.anthropic.wire import Envelope, read_envelope
+from ramify.storage.base import Store
+
+Block = dict[str, Any]
+
+
+class Content:
+    """Bodies read for one question are remembered until it is answered."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._lists: dict[str, list[bytes]] = {}
+        self._answers: dict[str, Answer] = {}
+
+    def messages(self, call: Call) -> list[bytes]:
+        if call.id not in self._lists:
+            seen = self.store.observation(call.request)
+            envelope = read_envelope(plain_body(seen.body, seen.headers)) if isinstance(seen, Request) else ""
+            self._lists[call.id] = [bytes(raw) for raw in envelope.messages] if isinstance(envelope, Envelope) else []
+        return self._lists[call.id]
+
+    def answer(self, call: Call) -> Answer:
+        if call.id not in self._answers:
+            self._answers[call.id] = read_answer(self.store, call)
+        return self._answers[call.id]
+
+    def new_messages(self, call: Call) -> list[tuple[int, int, Any]]:
+        """(index, first block, message) of what this request added to what went before."""
+        raws = self.messages(call)
+        found = [(0, 0, parse(raws[0]))] if call.relation == "compacted" and raws and call.new_message else []
+        return found + [
+            (index, call.new_block if index == call.new_message else 0, parse(raws[index]))
+            for index in range(call.new_message, len(raws))
+        ]
+
+    def tool_blocks(self, calls: list[Call], wanted: set[str]) -> tuple[dict[str, Block], dict[str, Block]]:
+        """Inputs and results by tool id: the newest request repeats most of them, so it is read first."""
+        uses: dict[str, Block] = {}
+        results: dict[str, Block] = {}
+        for call in sorted(calls, key=lambda call: -call.started):
+            if wanted <= set(uses) and wanted <= set(results):
+                break
+            for raw in self.messages(call):
+                if b"tool_" in raw:
+                    _collect(parse(raw), wanted, uses, results)
+        return uses, results
+
+    def use(self, tool: ToolCall, caller: Call | None) -> Block:
+        if caller is None:
+            return {}
+        return next((block for block in self.answer(caller).blocks if block.get("id") == tool.native), {})
+
+    def server_result(self, tool: ToolCall, caller: Call | None) -> Block:
+        if caller is None:
+            return {}
+        return next((block for block in self.answer(caller).blocks if block.get("tool_use_id") == tool.native), {})
+
+
+def _collect(message: Any, wanted: set[str], uses: dict[str, Block], results: dict[str, Block]) -> None:
+    for block in blocks_of(message.get("content") if isinstance(message, dict) else None):
+        if not isinstance(block, dict):
+            continue
+        if block.get("type") == "tool_use" and block.get("id") in wanted:
+            uses.setdefault(block["id"], block)
+        elif (
+            block.get("type") == "tool_result"
+            and block.get("tool_use_id") in wanted
+            and result_text(block.get("content")).strip() != CLEARED
+        ):
+            results.setdefault(block["tool_use_id"], block)
+
+
+def parse(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {"role": "unknown", "content": raw.decode("utf-8", "replace")}
+
+
+def read_answer(store: Store, call: Call) -> Answer:
+    seen = store.observation(call.response) if call.response else None
+    if not isinstance(seen, Response):
+        return Answer()
+    body = plain_body(seen.body, seen.headers)
+    streamed = "text/event-stream" in header(seen.headers, "content-type") or body.startswith((b"event:", b"data:", b":"))
+    return from_stream(body) if streamed else from_json(body)
+
+
+def result_value(block: Block) -> Any:
+    """A lone text as text, everything else as it is."""
+    content = block.get("content")
+    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict) and content[0].get("type") == "text":
+        return content[0].get("text")
+    return content

@@ -1,0 +1,74 @@
+"""Ancestors and descendants of tasks, level by level: one read for each level, whatever the number of tasks."""
+
+from collections.abc import Iterable
+
+from ramify.model.entity import Task
+from ramify.model.usage import Usage
+from ramify.storage.base import Store
+
+DEEPEST = 200
+
+
+def children(store: Store, ids: Iterable[str]) -> dict[str, list[Task]]:
+    """Direct children by parent, in the order of their spawning calls."""
+    found: dict[str, list[Task]] = {}
+    for task in store.among("tasks", "parent", sorted(set(ids))):
+        if isinstance(task, Task):
+            found.setdefault(task.parent, []).append(task)
+    order = spawning_order(store, [task for tasks in found.values() for task in tasks])
+    for tasks in found.values():
+        tasks.sort(key=lambda task: (order.get(task.id, (task.opened, 0)), task.id))
+    return found
+
+
+def spawning_order(store: Store, tasks: list[Task]) -> dict[str, tuple[int, int]]:
+    from ramify.model.entity import Line
+
+    lines = store.among("lines", "id", [task.id for task in tasks])
+    return {line.id: (line.order, line.position) for line in lines if isinstance(line, Line)}
+
+
+def descend(store: Store, roots: list[Task]) -> dict[str, list[Task]]:
+    """Everything under the roots. A cycle, which only corrections by hand could make, ends where it closes."""
+    family: dict[str, list[Task]] = {}
+    known = {task.id for task in roots}
+    level = [task.id for task in roots]
+    while level:
+        found = children(store, level)
+        level = []
+        for parent, tasks in found.items():
+            family[parent] = [task for task in tasks if task.id not in known]
+            known |= {task.id for task in family[parent]}
+            level += [task.id for task in family[parent]]
+    return family
+
+
+def tree_usage(task: Task, family: dict[str, list[Task]]) -> Usage:
+    total = Usage()
+    waiting = [task]
+    while waiting:
+        one = waiting.pop()
+        total = total + one.usage
+        waiting += family.get(one.id, [])
+    return total
+
+
+def ancestry(store: Store, tasks: Iterable[Task]) -> dict[str, list[str]]:
+    """For each task the ids from its parent up to its root."""
+    known = {task.id: task for task in tasks}
+    wanted = {task.parent for task in known.values() if task.parent} - set(known)
+    for _ in range(DEEPEST):
+        if not wanted:
+            break
+        found = [task for task in store.among("tasks", "id", sorted(wanted)) if isinstance(task, Task)]
+        known.update({task.id: task for task in found})
+        wanted = {task.parent for task in found if task.parent} - set(known)
+    paths: dict[str, list[str]] = {}
+    for id in known:
+        path: list[str] = []
+        parent = known[id].parent
+        while parent and parent in known and parent not in path and parent != id:
+            path.append(parent)
+            parent = known[parent].parent
+        paths[id] = path
+    return paths

@@ -1,0 +1,80 @@
+"""Full-text search: newest hits first, with the words around them, and how far the index has come."""
+
+import re
+from typing import Any
+
+import msgspec
+
+from ramify.model.entity import Call
+from ramify.model.moment import iso
+from ramify.protocols.anthropic.normal import blocks_of, result_text
+from ramify.query.content import Content, parse
+from ramify.query.errors import BadQuestion
+from ramify.storage.base import Store, Words
+
+AROUND = 80
+TERM = re.compile(r'"([^"]+)"|(\S+)')
+
+
+def search(store: Store, text: str, limit: int, cursor: str | None) -> dict[str, Any]:
+    terms = [quoted or word for quoted, word in TERM.findall(text)]
+    terms = [term for term in terms if re.search(r"\w", term)]
+    if not terms:
+        raise BadQuestion(f"{text!r} has no word to search for")
+    if cursor is not None and not cursor.isdigit():
+        raise BadQuestion(f"{cursor!r} is no cursor: use the value of 'next' of the page before")
+    query = " ".join('"' + term.replace('"', '""') + '"' for term in terms)
+    hits = store.search.find(query, limit + 1, int(cursor) if cursor else None)
+    content = Content(store)
+    items = [_item(store, content, words, terms) for _, words in hits[:limit]]
+    after = str(hits[limit - 1][0]) if len(hits) > limit else None
+    return {"items": items, "next": after, "indexed": store.search.indexed(), "seq": store.seq()}
+
+
+def _item(store: Store, content: Content, words: Words, terms: list[str]) -> dict[str, Any]:
+    call = store.load("calls", words.call)
+    text = text_at(content, call, words) if isinstance(call, Call) else ""
+    return {
+        "call": words.call,
+        "task": call.task or None if isinstance(call, Call) else None,
+        "conversation": call.conversation or None if isinstance(call, Call) else None,
+        "kind": words.kind,
+        "side": words.side,
+        "message": words.message,
+        "block": words.block,
+        "snippet": snippet(text, terms),
+        "timestamp": iso(call.started) if isinstance(call, Call) else None,
+    }
+
+
+def text_at(content: Content, call: Call, words: Words) -> str:
+    if words.side == "response":
+        blocks: list[Any] = content.answer(call).blocks
+    else:
+        raws = content.messages(call)
+        message = parse(raws[words.message]) if words.message < len(raws) else {}
+        blocks = blocks_of(message.get("content") if isinstance(message, dict) else None)
+    return block_text(blocks[words.block], words.kind) if words.block < len(blocks) else ""
+
+
+def block_text(block: Any, kind: str) -> str:
+    if not isinstance(block, dict):
+        return ""
+    match kind:
+        case "thinking":
+            return str(block.get("thinking") or "")
+        case "input":
+            return msgspec.json.encode(block.get("input", block.get("input_text"))).decode()
+        case "result":
+            return result_text(block.get("content"))
+        case _:
+            return str(block.get("text") or "")
+
+
+def snippet(text: str, terms: list[str]) -> str:
+    flat = " ".join(text.split())
+    lower = flat.lower()
+    places = [at for term in terms if (at := lower.find(term.lower())) >= 0]
+    start = max(min(places, default=0) - AROUND, 0)
+    end = start + 2 * AROUND + 40
+    return ("…" if start else "") + flat[start:end] + ("…" if end < len(flat) else "")

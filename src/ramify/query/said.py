@@ -1,0 +1,104 @@
+"""Messages with their true authors, and reasoning, in the order in which a task said them."""
+
+from typing import Any
+
+from ramify.linking.authorship import HUMAN, Author, judge_part
+from ramify.model.entity import Call, Task
+from ramify.model.moment import iso
+from ramify.protocols.anthropic.normal import blocks_of, read_part
+from ramify.query.content import Block, Content
+
+Shape = dict[str, Any]
+TOOL = Author("tool", "", "a tool's result")
+CALLER = Author("agent", "", "the prompt that the calling agent wrote")
+MODEL = Author("agent", "", "the model's own words")
+
+
+def messages_of(content: Content, call: Call, task: Task | None) -> list[Shape]:
+    """What one call brought: its new messages, split by author, and its answer. A further attempt repeats no question."""
+    found: list[Shape] = []
+    if not call.attempt_of:
+        for index, first, message in content.new_messages(call):
+            found += _split(call, task, index, first, message)
+    answer = content.answer(call)
+    if answer.blocks:
+        found.append(_shape(call, f"{call.id}.a", "assistant", MODEL, task.id if task else "", answer.blocks, call.ended))
+    return found
+
+
+def _split(call: Call, task: Task | None, index: int, first: int, message: Any) -> list[Shape]:
+    """One message per author: a wire message may hold a result, a reminder and a prompt."""
+    if not isinstance(message, dict):
+        message = {"role": "unknown", "content": str(message)}
+    role = str(message.get("role", "unknown"))
+    blocks = [block if isinstance(block, dict) else {"type": "text", "text": str(block)} for block in blocks_of(message.get("content"))]
+    judged = {text.block: author for text, author in judge_part(read_part(message))}
+    groups: list[tuple[Author, int, list[Block]]] = []
+    for at, block in enumerate(blocks):
+        if at < first:
+            continue
+        author = _author(role, block, judged.get(at), task)
+        if groups and groups[-1][0] == author:
+            groups[-1][2].append(block)
+        else:
+            groups.append((author, at, [block]))
+    return [
+        _shape(call, f"{call.id}.{index}.{at}", role, author, _author_id(author, task), kept, call.started)
+        for author, at, kept in groups
+    ]
+
+
+def _author(role: str, block: Block, judged: Author | None, task: Task | None) -> Author:
+    if role == "assistant":
+        return MODEL
+    if block.get("type") == "tool_result":
+        return TOOL
+    if judged is None:
+        judged = HUMAN if role == "user" else Author("unknown", "", "an unknown role")
+    if judged is HUMAN and task is not None and task.kind == "sub":
+        return CALLER
+    return judged
+
+
+def _author_id(author: Author, task: Task | None) -> str:
+    if author.author != "agent" or task is None:
+        return ""
+    return task.parent if author is CALLER else task.id
+
+
+def _shape(call: Call, id: str, role: str, author: Author, author_id: str, blocks: list[Block], at: int) -> Shape:
+    return {
+        "id": id,
+        "task": call.task or None,
+        "call": call.id,
+        "role": role,
+        "author": author.author,
+        "author_id": author_id or None,
+        "author_kind": author.kind or None,
+        "reason": author.reason,
+        "blocks": blocks,
+        "timestamp": iso(at),
+    }
+
+
+def reasoning_of(content: Content, call: Call, task: Task | None) -> list[Shape]:
+    found: list[Shape] = []
+    for block in content.answer(call).blocks:
+        if block.get("type") not in ("thinking", "redacted_thinking"):
+            continue
+        text = str(block.get("thinking") or "")
+        found.append(
+            {
+                "task": call.task or None,
+                "message_id": call.message or None,
+                "call": call.id,
+                "timestamp": iso(call.ended or call.started),
+                "agent_name": (task.agent_type or task.agent or None) if task else None,
+                "kind": "thinking",
+                "text": text,
+                "withheld": not text,
+                "model": call.model or None,
+                "conversation_history": None,
+            }
+        )
+    return found

@@ -1,0 +1,161 @@
+"""From rows to the shapes that people and programs rely on."""
+
+from typing import Any
+
+from ramify.model.entity import Call, Conversation, Task
+from ramify.model.link import Link
+from ramify.model.moment import iso
+from ramify.model.usage import Usage
+
+Shape = dict[str, Any]
+DONE = ("completed", "failed", "canceled", "rejected")
+AT_WORK = ("tool_use", "pause_turn", "compaction")
+
+
+def usage_shape(usage: Usage) -> Shape:
+    return {
+        "calls": usage.calls,
+        "input": usage.input,
+        "output": usage.output,
+        "cache_read": usage.cache_read,
+        "cache_write": usage.cache_write,
+        "cost_usd": usage.cost_usd,
+    }
+
+
+def link_shape(link: Link | None) -> Shape | None:
+    if link is None or not link.kind:
+        return None
+    return {
+        "kind": link.kind,
+        "rule": link.rule,
+        "certainty": link.certainty,
+        "parent": link.parent or None,
+        "via": link.via or None,
+        "via_id": link.via_id or None,
+        "evidence": list(link.evidence),
+    }
+
+
+def ref(protocol: str, kind: str, value: str) -> Shape:
+    return {"protocol": protocol, "kind": kind, "value": value}
+
+
+def task_status(task: Task) -> str:
+    """What the caller's side says wins; else the last call tells."""
+    if task.outcome:
+        return task.outcome
+    match task.last_status:
+        case "running":
+            return "working"
+        case "error":
+            return "failed"
+        case "aborted":
+            return "canceled"
+        case "ok":
+            return "working" if task.last_stop in AT_WORK else "completed"
+        case _:
+            return "unknown"
+
+
+def task_closed(task: Task) -> int:
+    if task_status(task) not in DONE:
+        return 0
+    return task.last_ended or task.outcome_at
+
+
+def task_shape(task: Task, branch: str | None) -> Shape:
+    closed = task_closed(task)
+    refs = [ref("claude", "agent", task.agent)] if task.agent else []
+    if task.session:
+        refs.append(ref("claude", "session", task.session))
+    return {
+        "id": task.id,
+        "title": task.title,
+        "prompt": task.prompt,
+        "prompt_author": task.prompt_author or "unknown",
+        "agent": task.agent or None,
+        "agent_type": task.agent_type or None,
+        "status": task_status(task),
+        "native_status": task.last_stop or task.last_status or None,
+        "flags": ["orphan"] if task.kind == "sub" and task.link is None else [],
+        "conversation": task.conversation,
+        "branch": branch,
+        "operation": None,
+        "root": task.id,
+        "depth": 0,
+        "link": link_shape(task.link),
+        "opened": iso(task.opened),
+        "closed": iso(closed),
+        "duration_ms": (closed - task.opened) / 1000 if closed else None,
+        "usage": usage_shape(task.usage),
+        "tree_usage": usage_shape(task.usage),
+        "subtasks": 0,
+        "tool_calls": task.tool_calls,
+        "refs": refs,
+        "native": {},
+        "project": task.project,
+    }
+
+
+def call_kind(call: Call) -> str:
+    if call.utility:
+        return "utility"
+    return "subagent" if call.agent or (call.line and call.line == call.task) else "main"
+
+
+def call_refs(call: Call) -> list[Shape]:
+    refs = [("capture", "exchange", call.exchange), ("claude", "message", call.message), ("claude", "request", call.request_id)]
+    refs += [("claude", "session", call.session), ("claude", "agent", call.agent)]
+    return [ref(*one) for one in refs if one[2]]
+
+
+def call_shape(call: Call, branch: str | None, attempt: int) -> Shape:
+    linked = call.link if call.link is not None and call.link.kind != "spawned" else None
+    return {
+        "id": call.id,
+        "task": call.task or None,
+        "conversation": call.conversation or None,
+        "branch": branch,
+        "parent": call.parent or None,
+        "kind": call_kind(call),
+        "utility": call.utility or None,
+        "model": call.model or None,
+        "attempt": attempt,
+        "attempt_of": call.attempt_of or None,
+        "status": call.status,
+        "link": link_shape(linked),
+        "opened": iso(call.started),
+        "closed": iso(call.ended),
+        "first_token_ms": (call.first_byte - call.started) / 1000 if call.first_byte else None,
+        "duration_ms": (call.ended - call.started) / 1000 if call.ended else None,
+        "usage": usage_shape(call.usage),
+        "message_count": call.message_count,
+        "new_messages": max(call.message_count - call.new_message, 0),
+        "stop_reason": call.stop_reason or None,
+        "http_status": call.http_status or None,
+        "error": call.error or None,
+        "agent": call.agent or None,
+        "refs": call_refs(call),
+        "observations": [seen for seen in (call.request, call.response) if seen],
+        "project": call.project,
+    }
+
+
+def conversation_shape(row: Conversation, title: str, tasks: int, roots: int, branches: list[str]) -> Shape:
+    return {
+        "id": row.id,
+        "project": row.project,
+        "session": row.session or None,
+        "title": title,
+        "opened": iso(row.opened),
+        "active": iso(row.active),
+        "calls": row.calls,
+        "tasks": tasks,
+        "roots": roots,
+        "subtasks": tasks - roots,
+        "branches": branches,
+        "usage": usage_shape(row.usage),
+        "client": row.client or None,
+        "refs": [ref("claude", "session", row.session)] if row.session else [],
+    }

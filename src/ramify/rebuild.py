@@ -1,0 +1,85 @@
+"""Derives everything again from the log, into a store of its own, compares, and puts it in place at once."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ramify.ingest import Ingest, Prices
+from ramify.linking.world import Rules
+from ramify.model.entity import Call, Entity, Task, ToolCall
+from ramify.model.observation import Observation
+from ramify.storage.sqlite import Sqlite
+
+BATCH = 200
+Progress = Callable[[int, int], None]
+COMPARED = ("calls", "tasks", "tools", "lines", "conversations", "corrections")
+
+
+def rebuild(store: Sqlite, rules: Rules, prices: Prices, dry_run: bool, progress: Progress) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="ramify-rebuild-", dir=_folder(store)) as folder:
+        scratch = Sqlite("scratch", str(Path(folder) / "scratch.db"))
+        try:
+            ingest = Ingest(scratch, rules, prices, log=store)
+            last = _replay(store, ingest, 0, progress)
+            with store.exclusive():  # what came meanwhile, and then nothing more until the new rows are in place
+                last = _replay(store, ingest, last, progress)
+                moved, same = differences(store, scratch)
+                if not dry_run:
+                    store.take_projections(scratch)
+        finally:
+            scratch.close()
+    if not dry_run:
+        store.search.clear()
+    return {"observations": last, "moved": moved, "same": same, "dry_run": dry_run}
+
+
+def _folder(store: Sqlite) -> str | None:
+    return str(Path(store.path).parent) if store.path else None
+
+
+def _replay(store: Sqlite, ingest: Ingest, after: int, progress: Progress) -> int:
+    total = store.seq()
+    batch: list[Observation] = []
+    for seq, seen in store.observations(after):
+        batch.append(seen)
+        after = seq
+        if len(batch) >= BATCH:
+            ingest.derive(batch)
+            batch = []
+            progress(after, total)
+    if batch:
+        ingest.derive(batch)
+    progress(after, total)
+    return after
+
+
+def differences(old: Sqlite, new: Sqlite) -> tuple[list[dict[str, Any]], int]:
+    """What moved, in words that a person can check; and how many rows are the same."""
+    moved: list[dict[str, Any]] = []
+    same = 0
+    for table in COMPARED:
+        before = {row.id: row for row in old.docs(table)}
+        after = {row.id: row for row in new.docs(table)}
+        for id in sorted(set(before) | set(after)):
+            was, now = before.get(id), after.get(id)
+            if was == now:
+                same += 1
+            else:
+                moved.append({"id": id, "table": table, "was": place(was), "now": place(now)})
+    return moved, same
+
+
+def place(row: Entity | None) -> str:
+    match row:
+        case None:
+            return "not there"
+        case Call():
+            return f"conversation {row.conversation}, task {row.task}, parent {row.parent or 'none'}, attempt of {row.attempt_of or 'none'}"
+        case Task():
+            rule = f" by {row.link.rule} via {row.link.via or '?'}" if row.link else ""
+            return f"{row.kind} task in {row.conversation}, parent {row.parent or 'none'}{rule}"
+        case ToolCall():
+            return f"{row.name or 'tool'} of {row.call or 'nobody'}, {row.status}, spawned {row.child or 'nothing'}"
+        case _:
+            return type(row).__name__.lower()

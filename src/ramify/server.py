@@ -1,0 +1,110 @@
+"""The server process: one port for capture, questions and the live feed, from start to a clean end."""
+
+import asyncio
+import logging
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+from aiohttp import web
+
+from ramify.capture.allocator import reuse_memory
+from ramify.capture.proxy import SERVER_OPTIONS, Proxy
+from ramify.capture.tee import Sink
+from ramify.model.mistake import UserMistake
+from ramify.settings import Settings
+from ramify.web.app import make_app
+from ramify.web.served import Served
+
+SWITCH_SECONDS = 0.0005  # how long the writer's thread may keep the interpreter while a client waits
+BACKLOG = 1024
+
+
+class Running(Served, Protocol):
+    settings: Settings
+    proxy: Any
+
+    @property
+    def pipeline(self) -> Sink: ...
+    def start(self) -> None: ...
+    def close(self) -> None: ...
+    def new_id(self) -> str: ...
+    def fingerprint(self, credential: str) -> str: ...
+
+
+def run_server(ramify: Running, clock: Callable[[], int]) -> int:
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    sys.setswitchinterval(SWITCH_SECONDS)
+    reuse_memory()
+    try:
+        return run_loop(until_interrupted(ramify, clock))
+    finally:
+        ramify.close()
+
+
+def run_loop(work: Coroutine[Any, Any, int]) -> int:
+    """On uvloop where it is installed: it halves what the proxy adds."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run(work)
+    return int(uvloop.run(work))
+
+
+async def until_interrupted(ramify: Running, clock: Callable[[], int]) -> int:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    async with listening(ramify, clock) as address:
+        print(greeting(ramify, address), file=sys.stderr, flush=True)
+        await stop.wait()
+        print("ramify: stopping; storing what is still on its way", file=sys.stderr, flush=True)
+    return 0
+
+
+@asynccontextmanager
+async def listening(ramify: Running, clock: Callable[[], int]) -> AsyncIterator[str]:
+    """Gives the address under which clients on this machine reach us."""
+    settings = ramify.settings
+    proxy = Proxy(
+        settings.anthropic_upstream, ramify.pipeline, settings.project or "default", clock, ramify.new_id,
+        ramify.fingerprint, settings.body_limit,
+    )
+    ramify.proxy = proxy.handle
+    runner = web.AppRunner(make_app(ramify), shutdown_timeout=2.0, **SERVER_OPTIONS)
+    await runner.setup()
+    listener = bound(settings.host, settings.port)
+    ramify.start()
+    try:
+        await web.SockSite(runner, listener, backlog=BACKLOG).start()
+        host, port = listener.getsockname()[:2]
+        shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+        yield f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+    finally:
+        await runner.cleanup()
+        await proxy.close()
+
+
+def bound(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG)
+    except OSError as problem:
+        raise UserMistake(
+            f"cannot listen on {host}:{port}: {problem.strerror or problem}",
+            "another server may be running there; choose another with --port, or stop it",
+        ) from None
+
+
+def greeting(ramify: Running, address: str) -> str:
+    lines = (
+        f"Ramify listens on {address} and sends on to {ramify.settings.anthropic_upstream}",
+        f"  point a client at it:  export ANTHROPIC_BASE_URL={address}",
+        "  see what it does:      ramify tail    ramify conversations    ramify tree ID",
+        f"  or ask:                {address}/api/tasks",
+        f"  store:                 {ramify.settings.store}",
+    )
+    return "\n".join(lines)

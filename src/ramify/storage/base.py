@@ -1,0 +1,109 @@
+"""The contract that every engine keeps, in prose, with the types that go in and out.
+
+- `append` is atomic: observations and what follows from them are there together, or none of it is. It returns only
+  when they would survive a crash. An observation that is already there (by id) is not added again.
+- Observations are never changed and come back byte for byte, in the order in which they were appended.
+- Projections (rows, keys, refs) can be emptied and written again from the observations; same log, same rows.
+- `exclusive` makes reading and writing one act: whoever decides by what is stored decides by what is stored now,
+  also when several processes write. It says whether another one has written since the last time.
+- One writer at a time; any number of readers, which never block it and see whole batches only.
+- `find` gives the newest entries of a key, oldest first.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from msgspec import Struct
+
+from ramify.model.entity import Entity
+from ramify.model.observation import Observation
+
+Entry = tuple[int, str]
+
+
+class Kept(Struct, frozen=True):
+    """An observation to be stored, with hints where its body repeats others."""
+
+    observation: Observation
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+class Ref(Struct, frozen=True):
+    """An id as its own protocol writes it."""
+
+    value: str
+    kind: str  # protocol:kind
+    entity: str  # the table
+    id: str
+
+
+class Changes(Struct, frozen=True):
+    """Everything that follows from a batch."""
+
+    rows: dict[tuple[str, str], Entity | None] = {}
+    keys: dict[tuple[int, int, str], bool] = {}
+    refs: tuple[Ref, ...] = ()
+    unreadable: tuple[tuple[str, int, str], ...] = ()
+
+
+class Ask(Struct, frozen=True):
+    """A page of rows: equal columns, newest first by `order`, behind a place."""
+
+    order: str
+    where: dict[str, str] = {}
+    limit: int = 50
+    behind: tuple[int, str] | None = None
+    ascending: bool = False
+
+
+class Words(Struct, frozen=True):
+    """A text that can be searched for, and where it stands."""
+
+    call: str
+    side: str  # request, response
+    message: int
+    block: int
+    kind: str  # text, thinking, input, result
+    text: str = ""
+
+
+class StoreDown(Exception):
+    """The store cannot take this now (locked, full, gone); the same batch may be tried again later."""
+
+
+class TextIndex(Protocol):
+    """Full-text search. It may lag behind the log; `indexed` says how far it has come."""
+
+    def add(self, texts: Sequence[Words], seq: int) -> None: ...
+    def find(self, text: str, limit: int, before: int | None) -> list[tuple[int, Words]]: ...
+    def indexed(self) -> int: ...
+    def clear(self) -> None: ...
+
+
+class Store(Protocol):
+    url: str
+
+    @property
+    def search(self) -> TextIndex: ...
+
+    def exclusive(self) -> AbstractContextManager[bool]: ...
+    def append(self, kept: Sequence[Kept], changes: Changes) -> int: ...
+    def missing(self, ids: Sequence[str]) -> set[str]: ...
+    def seq(self) -> int: ...
+    def find(self, keys: Sequence[int]) -> dict[int, list[Entry]]: ...
+    def load(self, table: str, id: str) -> Entity | None: ...
+    def observation(self, id: str) -> Observation | None: ...
+    def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]: ...
+    def page(self, table: str, ask: "Ask") -> list[Entity]: ...
+    def among(self, table: str, column: str, values: Sequence[str]) -> list[Entity]: ...
+    def count(self, table: str, where: dict[str, str] | None = None) -> int: ...
+    def refs(self, value: str) -> list[Ref]: ...
+    def ids_like(self, table: str, prefix: str, limit: int) -> list[str]: ...
+    def unreadable(self, limit: int) -> list[tuple[str, int, str]]: ...
+    def count_unreadable(self) -> int: ...
+    def fact(self, name: str) -> str | bytes | int | None: ...
+    def set_fact(self, name: str, value: str | bytes | int) -> None: ...
+    def size(self) -> dict[str, int]: ...
+    def docs(self, table: str) -> Iterator[Entity]: ...
+    def close(self) -> None: ...

@@ -1,0 +1,49 @@
+"""SQLite's tables, as numbered steps: an older file is brought up by the steps it lacks."""
+
+APPLICATION_ID = 0x52414D49  # "RAMI"
+
+STEPS: tuple[str, ...] = (
+    """
+    CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
+    CREATE TABLE observations (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, project TEXT NOT NULL,
+        at INTEGER NOT NULL, head BLOB NOT NULL, body_kind INTEGER NOT NULL, body BLOB NOT NULL);
+    CREATE TABLE blobs (
+        id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, kind INTEGER NOT NULL, size INTEGER NOT NULL,
+        payload BLOB NOT NULL);
+    CREATE TABLE calls (
+        row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, project TEXT NOT NULL, conversation TEXT NOT NULL,
+        task TEXT NOT NULL, line TEXT NOT NULL, attempt_of TEXT NOT NULL, started INTEGER NOT NULL,
+        status TEXT NOT NULL, kind TEXT NOT NULL, source TEXT NOT NULL, doc BLOB NOT NULL);
+    CREATE INDEX calls_started ON calls (started, id);
+    CREATE INDEX calls_conversation ON calls (conversation, started, id);
+    CREATE INDEX calls_task ON calls (task, started, id);
+    CREATE INDEX calls_attempt ON calls (attempt_of) WHERE attempt_of <> '';
+    CREATE INDEX calls_running ON calls (status) WHERE status = 'running';
+    CREATE TABLE tools (
+        row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, project TEXT NOT NULL, call TEXT NOT NULL,
+        block INTEGER NOT NULL, name TEXT NOT NULL, doc BLOB NOT NULL);
+    CREATE INDEX tools_call ON tools (call, block);
+    CREATE TABLE tasks (
+        row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, project TEXT NOT NULL, conversation TEXT NOT NULL,
+        parent TEXT NOT NULL, opened INTEGER NOT NULL, kind TEXT NOT NULL, doc BLOB NOT NULL);
+    CREATE INDEX tasks_opened ON tasks (opened, id);
+    CREATE INDEX tasks_conversation ON tasks (conversation, opened, id);
+    CREATE INDEX tasks_parent ON tasks (parent) WHERE parent <> '';
+    CREATE TABLE lines (
+        id TEXT PRIMARY KEY, conversation TEXT NOT NULL, kind TEXT NOT NULL, started INTEGER NOT NULL,
+        position INTEGER NOT NULL, doc BLOB NOT NULL) WITHOUT ROWID;
+    CREATE INDEX lines_conversation ON lines (conversation, kind, started, position);
+    CREATE TABLE conversations (
+        row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, project TEXT NOT NULL, session TEXT NOT NULL,
+        active INTEGER NOT NULL, doc BLOB NOT NULL);
+    CREATE INDEX conversations_active ON conversations (active, id);
+    CREATE TABLE corrections (id TEXT PRIMARY KEY, doc BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE keys (key INTEGER, at INTEGER, ref TEXT, PRIMARY KEY (key, at, ref)) WITHOUT ROWID;
+    CREATE TABLE refs (
+        value TEXT, kind TEXT, entity TEXT, id TEXT, PRIMARY KEY (value, kind, entity, id)) WITHOUT ROWID;
+    CREATE TABLE unreadable (observation TEXT PRIMARY KEY, at INTEGER, reason TEXT) WITHOUT ROWID;
+    """,
+)
+
+PROJECTIONS = ("calls", "tools", "tasks", "lines", "conversations", "corrections", "keys", "refs", "unreadable")

@@ -1,0 +1,379 @@
+"""The embedded engine: one file, one writer, readers that never wait. `memory:` is the same without a file."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ramify.model.entity import TABLES, Call, Conversation, Entity, Line, Task, ToolCall
+from ramify.model.mistake import UserMistake
+from ramify.model.observation import Correction, Observation, Record, Request, Response
+from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, StoreDown
+from ramify.storage.fold import Folder, unfold
+from ramify.storage.schema import APPLICATION_ID, PROJECTIONS, STEPS
+from ramify.storage.search import Search
+
+NEWEST = 64
+CHUNK = 400
+PAGES = 4000  # of 4 KiB in the write-ahead log before it is folded back, off the writer's path where possible
+_encoder = msgspec.msgpack.Encoder()
+_decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
+_heads = msgspec.msgpack.Decoder(Request | Response | Record | Correction)
+_COLUMNS = {
+    "calls": ("project", "conversation", "task", "line", "attempt_of", "started", "status", "kind", "source"),
+    "tools": ("project", "call", "block", "name"),
+    "tasks": ("project", "conversation", "parent", "opened", "kind"),
+    "lines": ("conversation", "kind", "started", "position"),
+    "conversations": ("project", "session", "active"),
+    "corrections": (),
+}
+
+
+def columns_of(row: Entity) -> tuple[Any, ...]:
+    match row:
+        case Call():
+            kind = "utility" if row.utility else "subagent" if row.agent or row.line == row.task else "main"
+            return (
+                row.project, row.conversation, row.task, row.line, row.attempt_of, row.started, row.status, kind,
+                row.source,
+            )
+        case ToolCall():
+            return row.project, row.call, row.block, row.name
+        case Task():
+            return row.project, row.conversation, row.parent, row.opened, row.kind
+        case Line():
+            return row.conversation, row.kind, row.order, row.position
+        case Conversation():
+            return row.project, row.session, row.active
+        case _:
+            return ()
+
+
+def _upsert(table: str) -> str:
+    names = ("id", *_COLUMNS[table], "doc")
+    updates = ", ".join(f"{name} = excluded.{name}" for name in names[1:])
+    marks = ", ".join("?" * len(names))
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks}) ON CONFLICT (id) DO UPDATE SET {updates}"
+
+
+_UPSERT = {table: _upsert(table) for table in TABLES}
+
+
+def open_sqlite(url: str) -> "Sqlite":
+    path = url.removeprefix("sqlite:") if url.startswith("sqlite:") else ""
+    if path:
+        Path(path).expanduser().parent.mkdir(parents=True, exist_ok=True)
+        path = str(Path(path).expanduser())
+    return Sqlite(url, path)
+
+
+class Sqlite:
+    """Also the `Blobs` of its folder: pieces live in the same file and the same transaction."""
+
+    def __init__(self, url: str, path: str, busy_seconds: float = 5.0) -> None:
+        self.url = url
+        self.path = path
+        self.busy_seconds = busy_seconds
+        self._lock = threading.RLock()
+        self._local = threading.local()
+        self._readers: list[sqlite3.Connection] = []
+        self._exclusive_thread = 0
+        self._data_version = 0
+        try:
+            self._writer = self._connect()
+            self._prepare()
+        except sqlite3.DatabaseError as problem:
+            raise _mistake(url, problem) from problem
+        self._folder = Folder(self)
+        self.search = Search(f"{path}.search" if path else "")
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path or ":memory:", timeout=self.busy_seconds, isolation_level=None, check_same_thread=False,
+            cached_statements=256,
+        )
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA cache_size = -65536")
+        return connection
+
+    def _prepare(self) -> None:
+        version = self._writer.execute("PRAGMA user_version").fetchone()[0]
+        application = self._writer.execute("PRAGMA application_id").fetchone()[0]
+        foreign = self._writer.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] and application != APPLICATION_ID
+        if foreign:
+            raise UserMistake(f"{self.path} is a database of another program", "choose another file with --store sqlite:PATH")
+        if version > len(STEPS):
+            raise UserMistake(
+                f"{self.path} was written by a newer Ramify (schema {version}, this one knows {len(STEPS)})",
+                "upgrade Ramify, or choose another file with --store sqlite:PATH",
+            )
+        self._writer.execute("PRAGMA journal_mode = WAL")
+        self._writer.execute(f"PRAGMA wal_autocheckpoint = {PAGES}")
+        for step in range(version, len(STEPS)):
+            self._writer.executescript(
+                f"BEGIN IMMEDIATE; {STEPS[step]}; PRAGMA application_id = {APPLICATION_ID};"
+                f"PRAGMA user_version = {step + 1}; COMMIT;"
+            )
+
+    # -- connections -------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection of this thread's own; in memory there is only one, and it is shared in turn."""
+        if not self.path or self._exclusive_thread == threading.get_ident():
+            with self._lock:
+                yield self._writer
+            return
+        connection = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._connect()
+            connection.execute("PRAGMA query_only = ON")
+            with self._lock:
+                self._readers.append(connection)
+        yield connection
+
+    def _read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        with self._reading() as connection:
+            return connection.execute(sql, parameters).fetchall()
+
+    @contextmanager
+    def exclusive(self) -> Iterator[bool]:
+        """One transaction for all that this thread reads and writes inside; nobody else writes meanwhile.
+
+        Gives whether somebody else has written since the last time: then nothing remembered can be trusted.
+        """
+        with self._lock:
+            if self._exclusive_thread == threading.get_ident():
+                yield False
+                return
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+                self._exclusive_thread = threading.get_ident()
+                yield self._changed_elsewhere()
+                self._writer.execute("COMMIT")
+            except BaseException as problem:
+                self._folder.forget()
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                if isinstance(problem, sqlite3.DatabaseError):
+                    raise StoreDown(str(problem)) from problem
+                raise
+            finally:
+                self._exclusive_thread = 0
+
+    def _changed_elsewhere(self) -> bool:
+        version = self._writer.execute("PRAGMA data_version").fetchone()[0]
+        changed = bool(version != self._data_version)
+        self._data_version = version
+        if changed:
+            self._folder.forget()
+        return changed
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self.exclusive():
+            yield self._writer
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def append(self, kept: Sequence[Kept], changes: Changes) -> int:
+        with self._writing() as connection:
+            raw = sum(self._put_observation(connection, item) for item in kept)
+            self._put_changes(connection, changes)
+            connection.execute(
+                "INSERT INTO facts VALUES ('raw_bytes', ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
+                (raw,),
+            )
+            return int(connection.execute("SELECT coalesce(max(seq), 0) FROM observations").fetchone()[0])
+
+    def _put_observation(self, connection: sqlite3.Connection, item: Kept) -> int:
+        seen = item.observation
+        body = getattr(seen, "body", b"")
+        kind, folded = self._folder.fold(body, item.spans)
+        head = msgspec.structs.replace(seen, body=b"") if body else seen
+        connection.execute(
+            "INSERT OR IGNORE INTO observations (id, kind, project, at, head, body_kind, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (seen.id, type(seen).__name__.lower(), seen.project, seen.at, _encoder.encode(head), kind, folded),
+        )
+        return len(body)
+
+    def _put_changes(self, connection: sqlite3.Connection, changes: Changes) -> None:
+        for (table, id), row in changes.rows.items():
+            if row is None:
+                connection.execute(f"DELETE FROM {table} WHERE id = ?", (id,))
+            else:
+                connection.execute(_UPSERT[table], (id, *columns_of(row), _encoder.encode(row)))
+        added = [place for place, there in changes.keys.items() if there]
+        connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?, ?)", added)
+        gone = [place for place, there in changes.keys.items() if not there]
+        connection.executemany("DELETE FROM keys WHERE key = ? AND at = ? AND ref = ?", gone)
+        connection.executemany(
+            "INSERT OR IGNORE INTO refs VALUES (?, ?, ?, ?)",
+            [(ref.value, ref.kind, ref.entity, ref.id) for ref in changes.refs],
+        )
+        connection.executemany("INSERT OR IGNORE INTO unreadable VALUES (?, ?, ?)", changes.unreadable)
+
+    def take_projections(self, other: "Sqlite") -> None:
+        """Everything derived, from another store with the same log; all at once, so that readers see old or new."""
+        with self._writing() as connection:
+            for table in PROJECTIONS:
+                connection.execute(f"DELETE FROM {table}")
+                found = other._writer.execute(f"SELECT * FROM {table}")
+                marks = ", ".join("?" * len(found.description))
+                while rows := found.fetchmany(1000):
+                    connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+
+    def docs(self, table: str) -> Iterator[Entity]:
+        for (doc,) in self._read(f"SELECT doc FROM {table} ORDER BY id"):
+            yield _decoders[table].decode(doc)
+
+    # -- blobs, inside the writer's transaction -----------------------------------------------------------------------
+
+    def put(self, digest: bytes, kind: int, size: int, payload: bytes) -> int:
+        found = self._writer.execute(
+            "INSERT INTO blobs (digest, kind, size, payload) VALUES (?, ?, ?, ?)", (digest, kind, size, payload)
+        ).lastrowid
+        assert found is not None
+        return found
+
+    def known(self, digest: bytes) -> int | None:
+        row = self._writer.execute("SELECT id FROM blobs WHERE digest = ?", (digest,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def get(self, ids: Sequence[int]) -> dict[int, tuple[int, bytes]]:
+        found: dict[int, tuple[int, bytes]] = {}
+        for start in range(0, len(ids), CHUNK):
+            chunk = ids[start : start + CHUNK]
+            marks = ", ".join("?" * len(chunk))
+            for id, kind, payload in self._read(f"SELECT id, kind, payload FROM blobs WHERE id IN ({marks})", chunk):
+                found[id] = (kind, payload)
+        return found
+
+    # -- the log -----------------------------------------------------------------------------------------------------
+
+    def missing(self, ids: Sequence[str]) -> set[str]:
+        known: set[str] = set()
+        for start in range(0, len(ids), CHUNK):
+            chunk = ids[start : start + CHUNK]
+            marks = ", ".join("?" * len(chunk))
+            known |= {row[0] for row in self._read(f"SELECT id FROM observations WHERE id IN ({marks})", chunk)}
+        return set(ids) - known
+
+    def seq(self) -> int:
+        return int(self._read("SELECT coalesce(max(seq), 0) FROM observations")[0][0])
+
+    def observation(self, id: str) -> Observation | None:
+        rows = self._read("SELECT head, body_kind, body FROM observations WHERE id = ?", (id,))
+        return self._whole(*rows[0]) if rows else None
+
+    def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]:
+        while True:
+            rows = self._read(
+                "SELECT seq, head, body_kind, body FROM observations WHERE seq > ? ORDER BY seq LIMIT 200", (after,)
+            )
+            if not rows:
+                return
+            for seq, head, kind, body in rows:
+                yield seq, self._whole(head, kind, body)
+            after = rows[-1][0]
+
+    def _whole(self, head: bytes, kind: int, folded: bytes) -> Observation:
+        seen: Observation = _heads.decode(head)
+        if isinstance(seen, Correction):
+            return seen
+        return msgspec.structs.replace(seen, body=unfold(self, kind, folded))
+
+    # -- rows and keys -----------------------------------------------------------------------------------------------
+
+    def find(self, keys: Sequence[int]) -> dict[int, list[Entry]]:
+        found: dict[int, list[Entry]] = {}
+        with self._reading() as connection:
+            for key in keys:
+                rows = connection.execute(
+                    "SELECT at, ref FROM keys WHERE key = ? ORDER BY at DESC, ref DESC LIMIT ?", (key, NEWEST)
+                ).fetchall()
+                found[key] = rows[::-1]
+        return found
+
+    def load(self, table: str, id: str) -> Entity | None:
+        rows = self._read(f"SELECT doc FROM {table} WHERE id = ?", (id,))
+        return _decoders[table].decode(rows[0][0]) if rows else None
+
+    def page(self, table: str, ask: Ask) -> list[Entity]:
+        clauses = [f"{column} = ?" for column in ask.where]
+        parameters: list[Any] = list(ask.where.values())
+        direction, compare = ("ASC", ">") if ask.ascending else ("DESC", "<")
+        if ask.behind is not None:
+            clauses.append(f"({ask.order}, id) {compare} (?, ?)")
+            parameters += ask.behind
+        where = f"WHERE {' AND '.join(clauses)}" if clauses else ""
+        sql = f"SELECT doc FROM {table} {where} ORDER BY {ask.order} {direction}, id {direction} LIMIT ?"
+        return [_decoders[table].decode(row[0]) for row in self._read(sql, (*parameters, ask.limit))]
+
+    def among(self, table: str, column: str, values: Sequence[str]) -> list[Entity]:
+        found: list[Entity] = []
+        for start in range(0, len(values), CHUNK):
+            chunk = values[start : start + CHUNK]
+            marks = ", ".join("?" * len(chunk))
+            rows = self._read(f"SELECT doc FROM {table} WHERE {column} IN ({marks})", chunk)
+            found += [_decoders[table].decode(row[0]) for row in rows]
+        return found
+
+    def count(self, table: str, where: dict[str, str] | None = None) -> int:
+        clauses = " AND ".join(f"{column} = ?" for column in where or {})
+        sql = f"SELECT count(*) FROM {table}" + (f" WHERE {clauses}" if clauses else "")
+        return int(self._read(sql, tuple((where or {}).values()))[0][0])
+
+    def refs(self, value: str) -> list[Ref]:
+        return [Ref(*row) for row in self._read("SELECT value, kind, entity, id FROM refs WHERE value = ?", (value,))]
+
+    def ids_like(self, table: str, prefix: str, limit: int) -> list[str]:
+        rows = self._read(f"SELECT id FROM {table} WHERE id >= ? AND id < ? LIMIT ?", (prefix, prefix + "\x7f", limit))
+        return [row[0] for row in rows]
+
+    def unreadable(self, limit: int) -> list[tuple[str, int, str]]:
+        return self._read("SELECT observation, at, reason FROM unreadable ORDER BY at DESC LIMIT ?", (limit,))
+
+    def count_unreadable(self) -> int:
+        return int(self._read("SELECT count(*) FROM unreadable")[0][0])
+
+    def fact(self, name: str) -> str | bytes | int | None:
+        rows = self._read("SELECT value FROM facts WHERE name = ?", (name,))
+        return rows[0][0] if rows else None
+
+    def set_fact(self, name: str, value: str | bytes | int) -> None:
+        with self._writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    def check(self) -> str:
+        """`ok`, or what is wrong with the file."""
+        return str(self._read("PRAGMA quick_check")[0][0])
+
+    # -- the file ----------------------------------------------------------------------------------------------------
+
+    def size(self) -> dict[str, int]:
+        pages = self._read("PRAGMA page_count")[0][0]
+        size = self._read("PRAGMA page_size")[0][0]
+        raw = self._read("SELECT value FROM facts WHERE name = 'raw_bytes'")
+        return {"bytes": pages * size, "raw_bytes": int(raw[0][0]) if raw else 0}
+
+    def close(self) -> None:
+        with self._lock:
+            for connection in self._readers:
+                connection.close()
+            self._writer.close()
+            self.search.close()
+
+
+def _mistake(url: str, problem: Exception) -> Exception:
+    text = str(problem)
+    if "locked" in text:
+        return UserMistake(f"the store {url} is locked by another program", "stop the other writer, or use another --store")
+    if "not a database" in text:
+        return UserMistake(f"the file of {url} is no Ramify store", "choose another file with --store sqlite:PATH")
+    return UserMistake(f"the store {url} cannot be opened: {text}", "check the path, its permissions and the free space")

@@ -1,0 +1,12 @@
+"""Conversations. Their tree is asked for like a task's."""
+
+from ramify.query.service import Answer
+from ramify.web.route import Asked
+
+
+def listed(asked: Asked) -> Answer:
+    return asked.ramify.questions.conversations(**asked.given)
+
+
+def shown(asked: Asked) -> Answer:
+    return asked.ramify.questions.conversation(asked.path["id"])

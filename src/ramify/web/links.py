@@ -1,0 +1,25 @@
+"""A person's corrections: this task belongs there, or belongs to nothing."""
+
+import msgspec
+
+from ramify.model.mistake import UserMistake
+from ramify.query.service import Answer
+from ramify.web.route import Asked
+
+
+class NewLink(msgspec.Struct, forbid_unknown_fields=True):
+    child: str
+    parent: str
+
+
+def linked(asked: Asked) -> Answer:
+    try:
+        wish = msgspec.json.decode(asked.body, type=NewLink)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        hint = 'Send JSON: {"child": "<id>", "parent": "<id>"}'
+        raise UserMistake(f"The body is no link: {error}", hint) from None
+    return asked.ramify.link(wish.child, wish.parent)
+
+
+def unlinked(asked: Asked) -> Answer:
+    return asked.ramify.unlink(asked.path["child"])

@@ -1,0 +1,39 @@
+"""What the web layer needs from the rest: the questions, two acts, the live feed and the capture proxy."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+
+from aiohttp import web
+
+from ramify.query.service import Answer, Questions
+
+Batch = tuple[int, list[dict[str, Any]]]
+"""The log's sequence number, and what changed up to it."""
+
+Serve = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Hub(Protocol):
+    def subscribe(self, since: int | None) -> AbstractAsyncContextManager[AsyncIterator[Batch]]:
+        """Changes after `since`, or from now on. The iterator ends when the reader can no longer be given all
+        of them: it was too slow, `since` is too long ago, or the server stops."""
+
+
+class Served(Protocol):
+    @property
+    def questions(self) -> Questions: ...
+    @property
+    def hub(self) -> Hub: ...
+    @property
+    def proxy(self) -> Serve: ...
+    @property
+    def token(self) -> str | None: ...
+    def link(self, child: str, parent: str) -> Answer: ...
+    def unlink(self, child: str) -> Answer: ...
+    def health(self) -> Answer: ...
+    def stats(self) -> Answer: ...
+
+
+CAPTURED: web.AppKey[frozenset[web.AbstractRoute]] = web.AppKey("captured")
+RAMIFY: web.AppKey[Served] = web.AppKey("ramify")

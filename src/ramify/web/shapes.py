@@ -1,0 +1,180 @@
+"""The shapes of the answers, for the description of the API. Answers may carry more than is listed here."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+Moment = str | None  # ISO 8601, UTC, microseconds
+
+Certainty = float
+Status = Literal[
+    "pending", "submitted", "working", "input-required", "auth-required",
+    "completed", "failed", "canceled", "rejected", "unknown",
+]  # fmt: skip
+
+
+class Ref(Struct):
+    protocol: str
+    kind: str
+    value: str
+    scope: str | None = None
+
+
+class Usage(Struct):
+    calls: int
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    cost_usd: float | None
+
+
+class Link(Struct):
+    kind: str
+    rule: str
+    certainty: Certainty
+    parent: str
+    via: str | None
+    via_id: str | None
+    evidence: list[str]
+
+
+class Task(Struct, kw_only=True):
+    id: str
+    title: str | None
+    prompt: str | None
+    prompt_author: str | None
+    agent: str | None
+    agent_type: str | None
+    status: Status
+    native_status: str | None
+    flags: list[str]
+    conversation: str | None
+    branch: str | None
+    operation: str | None
+    root: str
+    depth: int
+    link: Link | None
+    opened: Moment
+    closed: Moment
+    duration_ms: float | None
+    usage: Usage
+    tree_usage: Usage
+    subtasks: int
+    tool_calls: int
+    refs: list[Ref]
+    native: dict[str, Any]
+
+
+class TaskTree(Task, kw_only=True):
+    children: list["TaskTree"]
+
+
+class Tree(Struct, kw_only=True):
+    """Of a task: the task with its children. Of a conversation or operation: that, its roots and the rest."""
+
+    roots: list[TaskTree]
+    unattached: list[Task]
+
+
+class Call(Struct, kw_only=True):
+    id: str
+    task: str | None
+    conversation: str | None
+    branch: str | None
+    parent: str | None
+    kind: Literal["main", "subagent", "utility"]
+    utility: str | None
+    model: str | None
+    attempt: int
+    attempt_of: str | None
+    status: Literal["ok", "error", "aborted", "running"]
+    link: Link | None
+    opened: Moment
+    closed: Moment
+    first_token_ms: float | None
+    usage: Usage
+    message_count: int
+    new_messages: int
+    stop_reason: str | None
+    refs: list[Ref]
+
+
+class ToolCall(Struct, kw_only=True):
+    id: str
+    call_id: str
+    task: str | None
+    name: str
+    type: Literal["llm_response", "tool_invocation_start", "tool_result"]
+    phases: list[str]
+    args: Any
+    result: Any
+    status: Literal["running", "ok", "error", "canceled", "timed_out", "missing"]
+    agent_name: str | None
+    timestamp: Moment
+    closed: Moment
+    duration_ms: float | None
+    spawned: list[str]
+    result_source: Literal["wire", "history", "child"] | None
+    refs: list[Ref]
+
+
+class Reasoning(Struct, kw_only=True):
+    task: str
+    message_id: str | None
+    timestamp: Moment
+    agent_name: str | None
+    kind: Literal["thinking", "explanation", "progress", "context"]
+    text: str
+    withheld: bool
+    model: str | None
+    conversation_history: Any
+
+
+class Message(Struct, kw_only=True):
+    id: str
+    task: str | None
+    role: str
+    author: Literal["human", "agent", "tool", "harness", "system", "unknown"]
+    author_id: str | None
+    author_kind: str | None
+    reason: str | None
+    blocks: list[Any]
+    timestamp: Moment
+
+
+class Conversation(Struct, kw_only=True):
+    id: str
+
+
+class Candidate(Struct):
+    parent: str
+    rule: str
+    certainty: Certainty
+    rejected_because: str
+
+
+class Why(Struct, kw_only=True):
+    id: str
+    links: list[Link]
+    candidates: list[Candidate]
+
+
+class Object(Struct):
+    """An object whose fields are not fixed."""
+
+
+class Fault(Struct, kw_only=True):
+    code: str
+    message: str
+    hint: str
+    candidates: list[dict[str, Any]] | None = None
+
+
+class Error(Struct):
+    error: Fault
+
+
+SHAPES: tuple[type[Struct], ...] = (
+    Task, TaskTree, Tree, Call, ToolCall, Reasoning, Message, Conversation, Why, Object, Error
+)  # fmt: skip

@@ -1,0 +1,45 @@
+"""Tasks, and what belongs to them."""
+
+from ramify.query.service import Answer
+from ramify.web.route import Asked
+
+
+def listed(asked: Asked) -> Answer:
+    given = dict(asked.given)
+    ids = given.pop("ids")
+    return asked.ramify.questions.tasks(ids=ids.split(",") if ids else None, **given)
+
+
+def shown(asked: Asked) -> Answer:
+    return asked.ramify.questions.task(asked.path["id"])
+
+
+def tree(asked: Asked) -> Answer:
+    """Of a task, a conversation or an operation: the questions find out what the id is."""
+    questions = asked.ramify.questions
+    ask = questions.skeleton if asked.given["shape"] == "skeleton" else questions.tree
+    return ask(asked.path["id"])
+
+
+def subtasks(asked: Asked) -> Answer:
+    return asked.ramify.questions.subtasks(asked.path["id"], **asked.given)
+
+
+def tools(asked: Asked) -> Answer:
+    return asked.ramify.questions.tools(asked.path["id"], **asked.given)
+
+
+def reasoning(asked: Asked) -> Answer:
+    return asked.ramify.questions.reasoning(asked.path["id"], **asked.given)
+
+
+def messages(asked: Asked) -> Answer:
+    return asked.ramify.questions.messages(asked.path["id"], **asked.given)
+
+
+def why(asked: Asked) -> Answer:
+    return asked.ramify.questions.why(asked.path["id"])
+
+
+def tool(asked: Asked) -> Answer:
+    return asked.ramify.questions.tool(asked.path["call_id"])

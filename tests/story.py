@@ -1,0 +1,97 @@
+"""Cases as data: what was seen, and the tree as a person would draw it."""
+
+import json
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ramify.ingest import Ingest
+from ramify.model.entity import TABLES
+from ramify.model.ids import observation_id
+from ramify.model.moment import micros
+from ramify.model.observation import Observation, Request, Response
+from ramify.query.service import Questions
+from ramify.storage.sqlite import Sqlite, open_sqlite
+
+CASES = Path(__file__).parent / "cases"
+
+
+def anthropic_cases() -> list[str]:
+    return sorted(path.name for path in (CASES / "anthropic").iterdir() if path.is_dir())
+
+
+def claude_cases() -> list[str]:
+    return sorted(path.name for path in (CASES / "claude").iterdir() if path.is_dir())
+
+
+def expected(protocol: str, case: str) -> dict[str, Any]:
+    return json.loads((CASES / protocol / case / "expected.json").read_text())
+
+
+def exchanges(protocol: str, case: str) -> list[tuple[Observation, ...]]:
+    lines = (CASES / protocol / case / "exchanges.jsonl").read_text().splitlines()
+    return [tuple(observe(json.loads(line))) for line in lines]
+
+
+def observe(line: dict[str, Any]) -> Iterable[Observation]:
+    asked, answered = line["request"], line["response"]
+    started = micros(line["started"])
+    id = observation_id("exchange", line["id"], line["started"])
+    body = json.dumps(asked.get("body")).encode()
+    yield Request(id, "default", started, "exchanges", line["id"], asked["method"], asked["path"], tuple(asked["headers"].items()), body)
+    end = micros(line["ended"]) if line.get("ended") else started
+    if answered is None:
+        yield Response(observation_id(id), "default", end, "exchanges", id, asked["path"], 0, (), b"", "lost")
+        return
+    raw = answered["sse"].encode() if "sse" in answered else json.dumps(answered.get("body")).encode()
+    outcome = "aborted" if answered.get("aborted") else "complete"
+    yield Response(observation_id(id), "default", end, "exchanges", id, asked["path"], answered["status"], tuple(answered["headers"].items()), raw, outcome)
+
+
+def told(stories: list[tuple[Observation, ...]], size: int = 7) -> tuple[Sqlite, Questions]:
+    store = open_sqlite("memory:")
+    ingest = Ingest(store)
+    flat = [seen for story in stories for seen in story]
+    for start in range(0, len(flat), size):
+        ingest.step(flat[start : start + size])
+    return store, Questions(store)
+
+
+def shuffled(stories: list[tuple[Observation, ...]], seed: int) -> list[tuple[Observation, ...]]:
+    mixed = list(stories)
+    random.Random(seed).shuffle(mixed)
+    return mixed
+
+
+def calls_by_exchange(questions: Questions) -> dict[str, dict[str, Any]]:
+    found = {}
+    for call in questions.calls(limit=0)["items"]:
+        exchange = next(ref["value"] for ref in call["refs"] if ref["kind"] == "exchange")
+        found[exchange] = call
+    return found
+
+
+def fits(value: Any, wanted: Any) -> bool:
+    return value in wanted if isinstance(wanted, list) else value == wanted
+
+
+def rows(store: Sqlite) -> dict[str, dict[str, Any]]:
+    """Every derived row, for comparing two stores."""
+    found: dict[str, dict[str, Any]] = {}
+    for table in ("calls", "tasks", "tools", "lines", "conversations", "corrections"):
+        for (doc,) in store._read(f"SELECT doc FROM {table}"):
+            row = msgspec.convert(msgspec.msgpack.decode(doc), TABLES[table])
+            found[f"{table}/{row.id}"] = {name: getattr(row, name) for name in row.__struct_fields__}
+    return found
+
+
+def row_differences(one: dict[str, dict[str, Any]], other: dict[str, dict[str, Any]]) -> list[str]:
+    found = [f"only in one: {key}" for key in sorted(set(one) ^ set(other))]
+    for key in sorted(set(one) & set(other)):
+        for name, value in one[key].items():
+            if value != other[key][name]:
+                found.append(f"{key}.{name}: {value!r} / {other[key][name]!r}")
+    return found

@@ -1,0 +1,121 @@
+"""A small server with hand-made answers: enough to try errors, guard and live feed on a real socket."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from ramify.model.mistake import UserMistake
+from ramify.query.service import Ambiguous, Answer, BadQuestion, NotFound, Questions
+from ramify.web.app import make_app
+from ramify.web.served import Batch, Serve
+
+Client = TestClient[web.Request, web.Application]
+
+
+class HandMade(Questions):
+    def seq(self) -> int:
+        return 41
+
+    def tasks(self, **given: Any) -> Answer:
+        return {"items": [given], "next": None}
+
+    def task(self, id: str) -> Answer:
+        match id:
+            case "missing":
+                raise NotFound('Nothing has the id "missing"')
+            case "twice":
+                raise Ambiguous('"twice" fits 2 things', [{"id": "task_a"}, {"id": "task_b"}])
+            case "bad":
+                raise BadQuestion('The cursor "x" is none of ours')
+            case "mistake":
+                raise UserMistake("The value is wrong", "Take another")
+            case "bug":
+                raise ZeroDivisionError("a secret detail")
+        return {"id": id, "title": "x" * 5000}
+
+    def tree(self, id: str) -> Answer:
+        return {"asked": "tree", "id": id}
+
+    def skeleton(self, id: str) -> Answer:
+        return {"asked": "skeleton", "id": id}
+
+    def body(self, id: str, side: str) -> tuple[bytes, list[tuple[str, str]]]:
+        kind = "text/html\r\nx-evil: 1" if id == "evil" else "text/html; charset=utf-8"
+        return b"<script>alert(1)</script>", [("Content-Type", kind), ("content-encoding", "gzip")]
+
+    def search(self, text: str, *, limit: int = 50, cursor: str | None = None) -> Answer:
+        return {"items": [{"text": text, "limit": limit}], "next": None}
+
+
+class Feed:
+    """A hub that replays a list and then waits, or ends when told to."""
+
+    def __init__(self) -> None:
+        self.batches: list[Batch] = []
+        self.arrived = asyncio.Event()
+        self.ended = False
+        self.asked: list[int | None] = []
+
+    def publish(self, seq: int, *changes: dict[str, Any]) -> None:
+        self.batches.append((seq, list(changes)))
+        self.arrived.set()
+
+    def end(self) -> None:
+        self.ended = True
+        self.arrived.set()
+
+    @asynccontextmanager
+    async def subscribe(self, since: int | None) -> AsyncIterator[AsyncIterator[Batch]]:
+        self.asked.append(since)
+        yield self.changes(since or 0)
+
+    async def changes(self, since: int) -> AsyncIterator[Batch]:
+        at = 0
+        while True:
+            while at < len(self.batches):
+                at += 1
+                if self.batches[at - 1][0] > since:
+                    yield self.batches[at - 1]
+            if self.ended:
+                return
+            self.arrived.clear()
+            await self.arrived.wait()
+
+
+class Small:
+    def __init__(self, token: str | None = None) -> None:
+        self.questions = HandMade()
+        self.hub = Feed()
+        self.token = token
+        self.acts: list[tuple[str, ...]] = []
+
+    @property
+    def proxy(self) -> Serve:
+        return self.forward
+
+    async def forward(self, request: web.Request) -> web.StreamResponse:
+        return web.Response(text=f"upstream {request.method} {request.path}")
+
+    def link(self, child: str, parent: str) -> Answer:
+        self.acts.append(("link", child, parent))
+        return {"id": child}
+
+    def unlink(self, child: str) -> Answer:
+        self.acts.append(("unlink", child))
+        return {"id": child}
+
+    def health(self) -> Answer:
+        return {"status": "ok"}
+
+    def stats(self) -> Answer:
+        return {"tasks": 0}
+
+
+@asynccontextmanager
+async def serving(small: Small) -> AsyncIterator[Client]:
+    async with TestClient(TestServer(make_app(small), host="127.0.0.1")) as client:
+        yield client
