@@ -45,6 +45,10 @@ def scripted(reply: Callable[[str, dict[str, str]], Reply]) -> Iterator[Script]:
             self.end_headers()
             self.wfile.write(body)
 
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.do_GET()
+
         def log_message(self, format: str, *arguments: Any) -> None:
             """Quiet."""
 

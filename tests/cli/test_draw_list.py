@@ -10,7 +10,6 @@ from ramify.cli.draw_tree import walk
 from tests.cli.samples import NOW, plain, task, tree, usage
 
 # Snapshots are as wide as the terminal they stand for.
-# ruff: noqa: E501
 TASKS_WIDE = """\
    status          agent            title                                   flags    found by           age      time  tokens   cost  id
 ✓  completed       claude           Refactor the billing module so that i…                              30m   12m 14s    1.0M  $1.31  task_a
@@ -155,7 +154,7 @@ def test_conversations_and_hits_are_listed() -> None:
         "calls": 12,
         "usage": usage(12, 5000, 0.5),
         "branches": ["main", "branch_1"],
-        "last": "2026-11-15T12:00:00Z",
+        "active": "2026-11-15T12:00:00Z",
     }
     assert drawn(columns.CONVERSATIONS, [record], 100).splitlines()[1].split() == [
         "shop",

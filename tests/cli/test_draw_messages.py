@@ -10,7 +10,6 @@ from ramify.cli.draw_reasoning import draw_reasoning
 from tests.cli.samples import NOW, link, message, plain, text, tool_result, tool_use, tree
 
 # Snapshots are as wide as the terminal they stand for.
-# ruff: noqa: E501
 OWN = """\
   · harness reminder  The task tools haven't been used recently.
 
@@ -77,16 +76,12 @@ WITH_THE_TREE = """\
 
 def messages() -> list[Any]:
     reminder = "<system-reminder>\nThe task tools haven't been used recently.\n</system-reminder>"
-    long_result = "src/invoice.py:12:class Invoice\n" + "\n".join(
-        f"src/x{line}.py: Invoice(" for line in range(20)
-    )
+    long_result = "src/invoice.py:12:class Invoice\n" + "\n".join(f"src/x{line}.py: Invoice(" for line in range(20))
     return [
         message("harness", text(reminder), author_kind="reminder"),
         message(
             "human",
-            text(
-                "Refactor the billing module so that invoices carry their currency, and add tests.\n\nKeep the API."
-            ),
+            text("Refactor the billing module so that invoices carry their currency, and add tests.\n\nKeep the API."),
         ),
         message(
             "agent",
@@ -98,9 +93,7 @@ def messages() -> list[Any]:
         ),
         message("tool", tool_result("toolu_1", long_result)),
         message("agent", text("Find every use"), role="user", task="task_b", author_id="task_a"),
-        message(
-            "agent", tool_use("toolu_9", "Grep", pattern="Invoice\\("), task="task_b", author_id="task_b"
-        ),
+        message("agent", tool_use("toolu_9", "Grep", pattern="Invoice\\("), task="task_b", author_id="task_b"),
         message("tool", tool_result("toolu_9", "grep: \x1b]0;owned\x07 bad", is_error=True), task="task_b"),
         message("tool", tool_result("toolu_2", [text("12 files use it.")])),
         message(

@@ -105,9 +105,8 @@ claude-opus-4-5     20     $1.20
 odd␛                11         –
 
 by status
-           count
-completed      5
-failed         2
+completed  5
+failed     2
 """
 
 

@@ -26,10 +26,8 @@ def server_at(port: int, token: str | None = None) -> Server:
 
 
 def test_events_are_read_as_the_standard_says() -> None:
-    lines = (
-        b": comment\r\n\r\nid: 1\ndata: a\ndata:b\n\nevent: x\ndata: c\n\nretry: 5\n\ndata: cut".splitlines(
-            keepends=True
-        )
+    lines = b": comment\r\n\r\nid: 1\ndata: a\ndata:b\n\nevent: x\ndata: c\n\nretry: 5\n\ndata: cut".splitlines(
+        keepends=True
     )
     assert list(events(lines)) == [Event("1", "message", "a\nb"), Event("1", "x", "c")]
 
@@ -93,9 +91,7 @@ def test_tail_prints_a_line_a_change_and_ends_quietly_when_interrupted(tmp_path:
     change = {"changes": [{"task": task("task_b", "Find it\x1b[31m", agent="Explore", status="working")}]}
 
     def reply(path: str, headers: dict[str, str]) -> Reply:
-        return (
-            HEALTH if path == "/api/health" else feed() if "last-event-id" in headers else feed((8, change))
-        )
+        return HEALTH if path == "/api/health" else feed() if "last-event-id" in headers else feed((8, change))
 
     with scripted(reply) as script, tail(tmp_path, script.port) as child:
         assert child.stdout is not None

@@ -15,17 +15,13 @@ SOURCE = str(Path(__file__).parents[2] / "src")
 
 
 def environment(home: Path, **variables: str) -> dict[str, str]:
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("RAMIFY_", "ANTHROPIC_"))
-    }
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RAMIFY_", "ANTHROPIC_"))}
     return {**kept, "PYTHONPATH": SOURCE, "HOME": str(home), "XDG_DATA_HOME": str(home), **variables}
 
 
 def ramify(home: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "ramify", *words]
-    return subprocess.run(
-        command, env=environment(home, **variables), capture_output=True, text=True, timeout=60
-    )
+    return subprocess.run(command, env=environment(home, **variables), capture_output=True, text=True, timeout=60)
 
 
 def test_the_version_is_told_at_once(tmp_path: Path) -> None:
@@ -58,7 +54,6 @@ def test_every_command_explains_itself(tmp_path: Path, command: str) -> None:
 
 
 # One mistake a line, however long.
-# ruff: noqa: E501
 @pytest.mark.parametrize(
     ("words", "line"),
     [
@@ -102,7 +97,5 @@ def test_tail_without_a_server_says_what_to_do(tmp_path: Path) -> None:
 
 def test_a_reader_who_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     words = f"{sys.executable} -m ramify tree --help | true; echo ${{PIPESTATUS[0]}}"
-    told = subprocess.run(
-        ["bash", "-c", words], env=environment(tmp_path), capture_output=True, text=True, timeout=60
-    )
+    told = subprocess.run(["bash", "-c", words], env=environment(tmp_path), capture_output=True, text=True, timeout=60)
     assert (told.stdout, told.stderr) == ("0\n", "")

@@ -45,14 +45,9 @@ class Transcript:
         self.tools = tools or {}
         self.tasks = tasks or {}
         self.results = {
-            block["tool_use_id"]: block
-            for message in messages
-            for block in blocks_of(message)
-            if is_tool_result(block)
+            block["tool_use_id"]: block for message in messages for block in blocks_of(message) if is_tool_result(block)
         }
-        self.paired = {
-            block.get("id") for message in messages for block in blocks_of(message) if is_tool_use(block)
-        }
+        self.paired = {block.get("id") for message in messages for block in blocks_of(message) if is_tool_use(block)}
         self.groups: dict[Any, list[Record]] = {}
         for message in messages:
             self.groups.setdefault(message.get("task"), []).append(message)
@@ -160,9 +155,5 @@ def folded(message: Record, label: Text, page: Page) -> Text:
     texts = [block.get("text") if isinstance(block, dict) else str(block) for block in blocks_of(message)]
     said = re.sub(r"</?[a-z][a-z-]*>", "", " ".join(text for text in texts if isinstance(text, str)))
     others = [block_type(block) for block in blocks_of(message) if block_type(block) != "text"]
-    line = (
-        label.copy()
-        .append("  ")
-        .append(cut(one_line(said) or ", ".join(map(one_line, others)), page.room), "dim")
-    )
+    line = label.copy().append("  ").append(cut(one_line(said) or ", ".join(map(one_line, others)), page.room), "dim")
     return page.line(line)

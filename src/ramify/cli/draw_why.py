@@ -67,9 +67,7 @@ def draw_link(link: Record, id: object) -> list[Text]:
     for place, seen in enumerate(link.get("evidence") or ()):
         lines.append(row("" if place else "evidence", Text(one_line(seen), "dim")))
     if link.get("replaced_by") or link.get("superseded"):
-        lines.append(
-            row("replaced", Text(one_line(link.get("replaced_by") or "by stronger evidence"), "yellow"))
-        )
+        lines.append(row("replaced", Text(one_line(link.get("replaced_by") or "by stronger evidence"), "yellow")))
     return lines
 
 

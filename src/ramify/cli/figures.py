@@ -15,9 +15,7 @@ GAP = 2
 class Figure:
     """One column; `rank` 1 is the last to go when there is no room."""
 
-    def __init__(
-        self, title: str, rank: int, read: Callable[[Record, datetime], str], style: str = ""
-    ) -> None:
+    def __init__(self, title: str, rank: int, read: Callable[[Record, datetime], str], style: str = "") -> None:
         self.title = title
         self.rank = rank
         self.read = read
@@ -47,9 +45,7 @@ TASK_FIGURES = (
 class Columns:
     """The figures of many records, aligned; dropped by rank until at most `room` columns are taken."""
 
-    def __init__(
-        self, figures: Sequence[Figure], records: Sequence[Record], now: datetime, room: int
-    ) -> None:
+    def __init__(self, figures: Sequence[Figure], records: Sequence[Record], now: datetime, room: int) -> None:
         cells = {figure: [figure.read(record, now) for record in records] for figure in figures}
         self.cells = {figure: texts for figure, texts in cells.items() if any(texts)}
         # Once, not for every row: a tree may have tens of thousands.
