@@ -140,7 +140,9 @@ def label_of(message: Record, transcript: Transcript) -> Text:
         kind = message.get("author_kind")
         return label.append(f" {one_line(kind)}", style) if kind else label
     speaker = transcript.tasks.get(str(message.get("author_id")))
-    label.append((who(speaker) if speaker else "") or one_line(message.get("author_id") or "agent"), style)
+    # A root's agent often has no name; a task's id in its place would only be noise.
+    name = who(speaker) if speaker else one_line(message.get("author_id") or "")
+    label.append(name or "agent", style)
     if message.get("role") != "user":
         return label
     # An agent that speaks as the user wrote this task's prompt: say so, and with which call.

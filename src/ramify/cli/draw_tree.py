@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from ramify.cli.figures import TASK_FIGURES, Columns
@@ -110,12 +111,13 @@ def label(node: Node, room: int) -> Text:
     """Guides, status, agent, title, marks. The title gives way first: marks are what people look for."""
     line = Text(no_wrap=True).append(shortened(node.guides, room // 2), GUIDE)
     line.append_text(glyph(node.task.get("status"))).append(" ")
-    name = who(node.task)
+    name, title = who(node.task), title_of(node.task)
     if name:
-        line.append(cut(name, max(8, room // 4)), "bold cyan").append("  ")
+        wanted = cell_len(title) + sum(2 + mark.cell_len for mark in task_marks(node.task, room)) + 2
+        line.append(cut(name, max(8, room // 4, room - line.cell_len - wanted)), "bold cyan").append("  ")
     marks = task_marks(node.task, (room - line.cell_len) * 6 // 10)
     taken = sum(2 + mark.cell_len for mark in marks)
-    line.append(cut(title_of(node.task), room - line.cell_len - taken))
+    line.append(cut(title, room - line.cell_len - taken))
     for mark in marks:
         line.append("  ").append_text(mark)
     return line
