@@ -69,9 +69,7 @@ SETTINGS = (
         "0.0.0.0",
         "the address to listen on; any other than this machine's own needs a token",
     ),
-    Setting(
-        "port", "address", "8377", read_port, "9000", "the one port for capture, API, live feed and dashboard"
-    ),
+    Setting("port", "address", "8377", read_port, "9000", "the one port for capture, API, live feed and dashboard"),
     Setting(
         "token",
         "address",
@@ -177,9 +175,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
 
-def load(
-    flags: Mapping[str, str | None], environment: Mapping[str, str], file: Path | None = None
-) -> Settings:
+def load(flags: Mapping[str, str | None], environment: Mapping[str, str], file: Path | None = None) -> Settings:
     """Flags before environment before file before default. An empty variable counts as unset."""
     place = settings_file(environment, file)
     document = read_document(place)
@@ -232,9 +228,7 @@ def settings_file(environment: Mapping[str, str], file: Path | None) -> Path | N
         usual = user_folder("config", environment) / "ramify.toml"
         return usual if usual.is_file() else None
     if not named.is_file():
-        raise UserMistake(
-            f"there is no settings file {str(named)!r}", "name an existing one with --config FILE"
-        )
+        raise UserMistake(f"there is no settings file {str(named)!r}", "name an existing one with --config FILE")
     return named
 
 
@@ -273,9 +267,7 @@ def read_projects(document: Mapping[str, Any], place: Path | None) -> dict[str, 
 
 def as_table(value: Any, name: str, place: Path | None) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise UserMistake(
-            f"{name} in {place} must be a table, not {value!r}", '[projects.NAME] match_window = "30s"'
-        )
+        raise UserMistake(f"{name} in {place} must be a table, not {value!r}", '[projects.NAME] match_window = "30s"')
     return value
 
 
@@ -294,7 +286,5 @@ def user_folder(kind: str, environment: Mapping[str, str], platform: str = sys.p
     if platform == "win32":
         variable, fallback = ("LOCALAPPDATA", "Local") if kind == "data" else ("APPDATA", "Roaming")
         return Path(environment.get(variable) or home / "AppData" / fallback) / "ramify"
-    variable, parts = (
-        ("XDG_DATA_HOME", (".local", "share")) if kind == "data" else ("XDG_CONFIG_HOME", (".config",))
-    )
+    variable, parts = ("XDG_DATA_HOME", (".local", "share")) if kind == "data" else ("XDG_CONFIG_HOME", (".config",))
     return Path(environment.get(variable) or home.joinpath(*parts)) / "ramify"

@@ -12,7 +12,6 @@ def drawn(answer: dict[str, object], width: int, ids: bool = False) -> str:
 
 
 # Snapshots are as wide as the terminal they stand for.
-# ruff: noqa: E501
 WIDE = """\
 conversation conv_7x  Billing  shop  ⎇ main, branch_1
                                                                                                    time  calls  tools  tokens   cost  in all
@@ -110,9 +109,7 @@ def test_a_conversation_without_tasks_says_so() -> None:
 
 
 def test_an_operation_is_headed_as_one() -> None:
-    shown = drawn(
-        {"operation": {"id": "op_1", "title": "Sync"}, "roots": [task("t", "x")], "unattached": []}, 80
-    )
+    shown = drawn({"operation": {"id": "op_1", "title": "Sync"}, "roots": [task("t", "x")], "unattached": []}, 80)
     assert shown.startswith("operation op_1  Sync\n")
 
 

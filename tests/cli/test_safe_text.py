@@ -35,8 +35,7 @@ def steers(text: str) -> bool:
     """By Unicode's own words for control, bidi and unpaired characters; joiners in emoji are harmless."""
     return any(
         unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
-        or unicodedata.bidirectional(letter)
-        in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+        or unicodedata.bidirectional(letter) in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
         for letter in text
     )
 

@@ -60,9 +60,7 @@ def test_a_bad_value_is_refused_with_the_value(flags: dict[str, str], message: s
 def test_a_host_that_others_can_reach_needs_a_token() -> None:
     with pytest.raises(UserMistake, match="--token TEXT or RAMIFY_TOKEN"):
         load({"host": "0.0.0.0"}, {"HOME": "/nowhere"})
-    assert (
-        load({"host": "0.0.0.0", "token": "secret"}, {"HOME": "/nowhere"}).address == "http://127.0.0.1:8377"
-    )
+    assert load({"host": "0.0.0.0", "token": "secret"}, {"HOME": "/nowhere"}).address == "http://127.0.0.1:8377"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
@@ -71,9 +69,7 @@ def test_a_host_of_this_machine_needs_none(host: str) -> None:
 
 
 def test_a_project_can_have_its_own_window(tmp_path: Path) -> None:
-    settings = load(
-        {}, {}, written(tmp_path, 'match_window = "2h"\n[projects.batch]\nmatch_window = "30s"\n')
-    )
+    settings = load({}, {}, written(tmp_path, 'match_window = "2h"\n[projects.batch]\nmatch_window = "30s"\n'))
     assert settings.match_window_of("batch") == 30
     assert settings.match_window_of("other") == 7200
 

@@ -88,9 +88,7 @@ def subtasks(session: Session) -> int:
     asked = session.arguments
     with session.opened() as store:
         answer = gather(
-            lambda limit, cursor: store.questions.subtasks(
-                asked.id, tree=asked.tree, limit=limit, cursor=cursor
-            ),
+            lambda limit, cursor: store.questions.subtasks(asked.id, tree=asked.tree, limit=limit, cursor=cursor),
             asked.limit,
             asked.cursor,
         )
@@ -102,9 +100,7 @@ def tools(session: Session) -> int:
     asked = session.arguments
     with session.opened() as store:
         answer = gather(
-            lambda limit, cursor: store.questions.tools(
-                asked.id, tree=asked.tree, limit=limit, cursor=cursor
-            ),
+            lambda limit, cursor: store.questions.tools(asked.id, tree=asked.tree, limit=limit, cursor=cursor),
             asked.limit,
             asked.cursor,
         )
@@ -123,9 +119,7 @@ def messages(session: Session) -> int:
     asked = session.arguments
     with session.opened() as store:
         answer = gather(
-            lambda limit, cursor: store.questions.messages(
-                asked.id, tree=asked.tree, limit=limit, cursor=cursor
-            ),
+            lambda limit, cursor: store.questions.messages(asked.id, tree=asked.tree, limit=limit, cursor=cursor),
             asked.limit,
             asked.cursor,
         )
@@ -137,9 +131,7 @@ def messages(session: Session) -> int:
 def around(store: Opened, id: str, tree: bool, items: list[Any]) -> Transcript:
     """The messages, with what is known of the tools they use and the tasks these started."""
     ask = store.questions
-    tools = gather(lambda limit, cursor: ask.tools(id, tree=tree, limit=limit, cursor=cursor), 0, None)[
-        "items"
-    ]
+    tools = gather(lambda limit, cursor: ask.tools(id, tree=tree, limit=limit, cursor=cursor), 0, None)["items"]
     answer = ask.tree(id)
     roots = [answer] if "roots" not in answer else [*answer["roots"], *(answer.get("unattached") or [])]
     tasks = {node.task["id"]: node.task for root in roots for node in walk(root)}
@@ -154,15 +146,11 @@ def reasoning(session: Session) -> int:
     asked = session.arguments
     with session.opened() as store:
         answer = gather(
-            lambda limit, cursor: store.questions.reasoning(
-                asked.id, tree=asked.tree, limit=limit, cursor=cursor
-            ),
+            lambda limit, cursor: store.questions.reasoning(asked.id, tree=asked.tree, limit=limit, cursor=cursor),
             asked.limit,
             asked.cursor,
         )
-    return show_page(
-        session, answer, draw_reasoning(answer["items"], page_of(session)), "no reasoning was seen"
-    )
+    return show_page(session, answer, draw_reasoning(answer["items"], page_of(session)), "no reasoning was seen")
 
 
 def why(session: Session) -> int:

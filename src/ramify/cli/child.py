@@ -2,7 +2,7 @@
 
 import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import FrameType
 
 from ramify.model.mistake import UserMistake
@@ -11,14 +11,35 @@ SIGNALLED = 128
 PASSED_ON = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name))
 
 
+class Relay:
+    """Signals for a program, also those that come before it has started."""
+
+    def __init__(self) -> None:
+        self.child: subprocess.Popen[bytes] | None = None
+        self.early: list[int] = []
+
+    def pass_on(self, number: int, frame: FrameType | None) -> None:
+        if self.child is None:
+            self.early.append(number)
+        else:
+            self.child.send_signal(number)
+
+    def start(self, command: Sequence[str], environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+        child = subprocess.Popen(command, env=dict(environment))
+        self.child = child
+        for number in self.early:
+            child.send_signal(number)
+        return child
+
+
 def run_child(command: Sequence[str], environment: Mapping[str, str]) -> int:
     """Ctrl-C reaches the program from the terminal itself; we only must not die of it first."""
-    # A function, not SIG_IGN: what is ignored stays ignored in the program, what is caught does not.
-    before = {signal.SIGINT: signal.signal(signal.SIGINT, stay)}
+    relay = Relay()
+    # Functions, not SIG_IGN: what is ignored stays ignored in the program, what is caught does not.
+    before = {number: signal.signal(number, relay.pass_on) for number in PASSED_ON}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, stay)
     try:
-        child = subprocess.Popen(command, env=dict(environment))
-        before |= {number: signal.signal(number, passing_on(child)) for number in PASSED_ON}
-        status = child.wait()
+        status = relay.start(command, environment).wait()
     except OSError as problem:
         hint = "check that it is a program for this machine"
         raise UserMistake(f"{command[0]!r} cannot be run: {problem.strerror}", hint) from None
@@ -30,10 +51,3 @@ def run_child(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
 def stay(number: int, frame: FrameType | None) -> None:
     """Caught, and left to the program."""
-
-
-def passing_on(child: "subprocess.Popen[bytes]") -> Callable[[int, FrameType | None], None]:
-    def pass_on(number: int, frame: FrameType | None) -> None:
-        child.send_signal(number)
-
-    return pass_on

@@ -61,7 +61,7 @@ def peek(arguments: Any) -> str:
 
 
 def last_seen(record: Record, now: datetime) -> str:
-    for name in ("last", "last_seen", "updated", "closed", "opened"):
+    for name in ("active", "closed", "opened"):
         if record.get(name):
             return words.age(record[name], now)
     return ""

@@ -16,9 +16,7 @@ ASK = "Ask about one thing, by its ID"
 KEEP = "Correct and look after"
 COMMANDS = (
     Command("demo", CAPTURE, "serving", "a live multi-agent session on a throw-away store; needs no network"),
-    Command(
-        "run", CAPTURE, "running", "run a program with its agent traffic captured, then print what it did"
-    ),
+    Command("run", CAPTURE, "running", "run a program with its agent traffic captured, then print what it did"),
     Command("serve", CAPTURE, "serving", "capture, API, live feed and dashboard on one port"),
     Command("import", CAPTURE, "importing", "read recorded traffic and transcripts into the store"),
     Command("tail", CAPTURE, "tailing", "follow what happens, line by line or as a live tree"),
@@ -34,9 +32,7 @@ COMMANDS = (
     Command("tools", ASK, "asking", "the tools it used"),
     Command("tool", ASK, "asking", "one tool call: what went in, what came out"),
     Command("reasoning", ASK, "asking", "what the agent thought and explained"),
-    Command(
-        "why", ASK, "asking", "how it is linked: rule, certainty, evidence, and what else it might have been"
-    ),
+    Command("why", ASK, "asking", "how it is linked: rule, certainty, evidence, and what else it might have been"),
     Command("link", KEEP, "correcting", "say that one task was started by another; outlives every rebuild"),
     Command("unlink", KEEP, "correcting", "say that a task was started by nobody known"),
     Command("rebuild", KEEP, "upkeep", "derive everything again from what was seen"),

@@ -77,9 +77,7 @@ def draw_block(block: Any, page: Page) -> list[Text]:
         return draw_thinking(block, page)
     if kind in ("image", "document"):
         return [page.line(Text(f"[{kind}: {describe_source(block)}]", "magenta"))]
-    return [
-        page.line(Text(f"[{one_line(kind) or 'block'}] ", "magenta").append(one_line(as_json(block)), "dim"))
-    ]
+    return [page.line(Text(f"[{one_line(kind) or 'block'}] ", "magenta").append(one_line(as_json(block)), "dim"))]
 
 
 def draw_thinking(block: Record, page: Page) -> list[Text]:
@@ -96,9 +94,7 @@ def describe_source(block: Record) -> str:
     source = block.get("source")
     if not isinstance(source, dict):
         return one_line(block.get("title") or "no source")
-    size = (
-        f", {words.count(len(source['data']) * 3 // 4)} bytes" if isinstance(source.get("data"), str) else ""
-    )
+    size = f", {words.count(len(source['data']) * 3 // 4)} bytes" if isinstance(source.get("data"), str) else ""
     return one_line(source.get("media_type") or source.get("url") or source.get("type") or "") + size
 
 

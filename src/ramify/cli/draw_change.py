@@ -14,7 +14,7 @@ from ramify.cli.marks import glyph, status_style, task_marks, who
 from ramify.cli.safe_text import one_line
 from ramify.cli.words import Record
 
-KINDS = ("task", "call", "tool", "message", "link", "conversation", "artifact", "operation", "agent")
+KINDS = ("task", "call", "tool", "message", "link", "artifact", "operation", "agent", "gone")
 
 
 def changes_of(body: str) -> Iterator[tuple[str, Record]]:
@@ -26,7 +26,7 @@ def changes_of(body: str) -> Iterator[tuple[str, Record]]:
     if isinstance(found, dict) and isinstance(found.get("changes"), list):
         found = found["changes"]
     for change in found if isinstance(found, list) else [found]:
-        if isinstance(change, dict):
+        if isinstance(change, dict) and change and "conversation" not in change:  # its calls tell the same
             yield named(change)
 
 
@@ -35,9 +35,7 @@ def named(change: dict[str, Any]) -> tuple[str, Record]:
         if isinstance(change.get(kind), dict):
             return kind, change[kind]
     kind = one_line(change.get("type") or change.get("kind") or "")
-    record = next(
-        (change[name] for name in ("record", "value", "row") if isinstance(change.get(name), dict)), change
-    )
+    record = next((change[name] for name in ("record", "value", "row") if isinstance(change.get(name), dict)), change)
     return kind or guessed(record), record
 
 
@@ -72,6 +70,8 @@ def subject(kind: str, record: Record) -> Text:
         return Text(one_line(record.get("model") or "")).append(used, "dim")
     if kind == "link":
         return Text(f"{one_line(record.get('child') or '')} ← {one_line(record.get('parent') or '')}")
+    if kind == "gone":
+        return Text(one_line(record.get("kind") or ""))
     if kind == "message":
         return Text(one_line(record.get("author") or record.get("role") or ""))
     return Text(who(record), "bold cyan").append(f"{'  ' if who(record) else ''}{title_of(record)[:80]}")

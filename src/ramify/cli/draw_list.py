@@ -42,7 +42,11 @@ def draw_list(columns: Sequence[Column], records: Sequence[Record], width: int, 
     cells = {column: [column.cell(record, now) for record in records] for column in columns}
     shown = [column for column in columns if any(cell.plain for cell in cells[column])]
     spans = {column: span(column, cells[column]) for column in shown}
-    while shown and needed(shown, spans) > width and max(column.rank for column in shown) > 0:
+    while (
+        shown
+        and needed(shown, spans, max(SMALLEST_GROWING, width // 4)) > width
+        and max(column.rank for column in shown) > 0
+    ):
         worst = max(column.rank for column in shown)
         shown = [column for column in shown if column.rank != worst]
     for column in shown:
@@ -61,9 +65,9 @@ def span(column: Column, cells: Sequence[Text]) -> int:
     return max(cell.cell_len for cell in [Text(column.title), *cells])
 
 
-def needed(shown: Sequence[Column], spans: dict[Column, int]) -> int:
+def needed(shown: Sequence[Column], spans: dict[Column, int], growing: int) -> int:
     """What must fit before a column may stay: the growing one is content with little."""
-    least = [min(spans[column], SMALLEST_GROWING) if column.grows else spans[column] for column in shown]
+    least = [min(spans[column], growing) if column.grows else spans[column] for column in shown]
     return sum(least) + GAP * (len(shown) - 1)
 
 

@@ -45,14 +45,9 @@ class Transcript:
         self.tools = tools or {}
         self.tasks = tasks or {}
         self.results = {
-            block["tool_use_id"]: block
-            for message in messages
-            for block in blocks_of(message)
-            if is_tool_result(block)
+            block["tool_use_id"]: block for message in messages for block in blocks_of(message) if is_tool_result(block)
         }
-        self.paired = {
-            block.get("id") for message in messages for block in blocks_of(message) if is_tool_use(block)
-        }
+        self.paired = {block.get("id") for message in messages for block in blocks_of(message) if is_tool_use(block)}
         self.groups: dict[Any, list[Record]] = {}
         for message in messages:
             self.groups.setdefault(message.get("task"), []).append(message)
@@ -145,7 +140,9 @@ def label_of(message: Record, transcript: Transcript) -> Text:
         kind = message.get("author_kind")
         return label.append(f" {one_line(kind)}", style) if kind else label
     speaker = transcript.tasks.get(str(message.get("author_id")))
-    label.append((who(speaker) if speaker else "") or one_line(message.get("author_id") or "agent"), style)
+    # A root's agent often has no name; a task's id in its place would only be noise.
+    name = who(speaker) if speaker else one_line(message.get("author_id") or "")
+    label.append(name or "agent", style)
     if message.get("role") != "user":
         return label
     # An agent that speaks as the user wrote this task's prompt: say so, and with which call.
@@ -160,9 +157,5 @@ def folded(message: Record, label: Text, page: Page) -> Text:
     texts = [block.get("text") if isinstance(block, dict) else str(block) for block in blocks_of(message)]
     said = re.sub(r"</?[a-z][a-z-]*>", "", " ".join(text for text in texts if isinstance(text, str)))
     others = [block_type(block) for block in blocks_of(message) if block_type(block) != "text"]
-    line = (
-        label.copy()
-        .append("  ")
-        .append(cut(one_line(said) or ", ".join(map(one_line, others)), page.room), "dim")
-    )
+    line = label.copy().append("  ").append(cut(one_line(said) or ", ".join(map(one_line, others)), page.room), "dim")
     return page.line(line)

@@ -58,9 +58,7 @@ def value_text(name: str, value: Any, page: Page) -> Text:
     if name == "link" and isinstance(value, dict):
         mark = link_mark(value)
         line = Text(f"{one_line(value.get('kind'))} by {one_line(value.get('parent'))}")
-        line.append(
-            f"  {one_line(value.get('rule'))} {value.get('certainty')}", "dim" if mark is None else "yellow"
-        )
+        line.append(f"  {one_line(value.get('rule'))} {value.get('certainty')}", "dim" if mark is None else "yellow")
         return line.append(f"  via {one_line(value['via'])}" if value.get("via") else "", "dim")
     if name == "refs" and isinstance(value, list):
         return Text("  ".join(ref_text(ref) for ref in value))
@@ -100,9 +98,7 @@ def ref_text(ref: Any) -> str:
 def draw_artifact(artifact: Record, page: Page) -> list[Text]:
     name = one_line(artifact.get("name") or artifact.get("artifactId") or "artifact")
     head = (
-        Text("artifact ", "dim")
-        .append(name, "bold")
-        .append("  partial" if artifact.get("partial") else "", "yellow")
+        Text("artifact ", "dim").append(name, "bold").append("  partial" if artifact.get("partial") else "", "yellow")
     )
     texts = [
         part.get("text") or as_json(part) if isinstance(part, dict) else str(part)

@@ -13,19 +13,24 @@ from ramify.cli.words import Record
 
 
 def draw_stats(answer: Record, width: int, now: datetime) -> list[Text]:
-    """Single figures first, tables after them."""
-    single = {name: value for name, value in answer.items() if not is_table(value)}
-    longest = max((len(name) for name in single), default=0)
-    lines = [
-        Text(f"{spoken(name):<{longest}}  ", "dim").append(figure(name, value))
-        for name, value in single.items()
-    ]
+    """Single figures first, groups and tables after them."""
+    lines = draw_figures({name: value for name, value in answer.items() if not is_table(value) and value != []})
     for name, value in answer.items():
         if is_table(value):
-            lines += [Text(), Text(spoken(name), "bold"), *draw_rows(rows_of(value), width, now)]
+            lines += [Text(), Text(spoken(name), "bold")]
+            lines += draw_figures(value) if is_group(value) else draw_rows(rows_of(value), width, now)
     for line in lines:
         line.truncate(width, overflow="ellipsis")
     return lines
+
+
+def draw_figures(figures: Record) -> list[Text]:
+    longest = max((len(spoken(name)) for name in figures), default=0)
+    return [Text(f"{spoken(name):<{longest}}  ", "dim").append(figure(name, value)) for name, value in figures.items()]
+
+
+def is_group(value: Any) -> bool:
+    return isinstance(value, dict) and not any(isinstance(part, dict | list) for part in value.values())
 
 
 def spoken(name: str) -> str:
@@ -41,13 +46,10 @@ def is_table(value: Any) -> bool:
 
 
 def rows_of(value: Any) -> list[Record]:
-    """A list of objects, or an object of objects or of figures: one row each."""
+    """A list of objects, or an object of objects: one row each."""
     if isinstance(value, list):
         return [row if isinstance(row, dict) else {"": row} for row in value]
-    return [
-        {"": name, **part} if isinstance(part, dict) else {"": name, "count": part}
-        for name, part in value.items()
-    ]
+    return [{"": name, **part} if isinstance(part, dict) else {"": name, "count": part} for name, part in value.items()]
 
 
 def figure(name: str, value: Any) -> str:

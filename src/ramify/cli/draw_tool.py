@@ -48,13 +48,9 @@ def heading(tool: Record, page: Page) -> list[Text]:
     ):
         if part:
             line.append(f"  {one_line(part)}", "dim")
-    ids = Text(
-        f"{one_line(tool.get('call_id') or '')}  {one_line(tool.get('id') or '')}", "dim", no_wrap=True
-    )
+    ids = Text(f"{one_line(tool.get('call_id') or '')}  {one_line(tool.get('id') or '')}", "dim", no_wrap=True)
     ids.append(f"  in {one_line(tool['task'])}" if tool.get("task") else "")
-    spawned = [
-        Text("╰ started ", "dim").append(one_line(child), "bold cyan") for child in tool.get("spawned") or ()
-    ]
+    spawned = [Text("╰ started ", "dim").append(one_line(child), "bold cyan") for child in tool.get("spawned") or ()]
     lines = [line, ids, *spawned]
     for each in lines:
         each.truncate(page.width, overflow="ellipsis")

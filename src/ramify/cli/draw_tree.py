@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from ramify.cli.figures import TASK_FIGURES, Columns
 from ramify.cli.marks import glyph, task_marks, who
 from ramify.cli.safe_text import cut, one_line
-from ramify.cli.words import Record, count, plural
+from ramify.cli.words import Record, count, money, plural
 
 SMALLEST_TITLE = 24
 GUIDE = "bright_black"
@@ -61,9 +62,7 @@ def grouped(answer: Record) -> tuple[list[Node], dict[int, list[Text]]]:
     loose = answer.get("unattached") or []
     if loose:
         text = Text("unattached", "bold yellow")
-        headings[len(nodes)] = [
-            text.append(f"  {plural(len(loose), 'task')} whose parent is not known", "dim")
-        ]
+        headings[len(nodes)] = [text.append(f"  {plural(len(loose), 'task')} whose parent is not known", "dim")]
     for task in loose:
         nodes += walk(task)
     return nodes, headings
@@ -77,9 +76,7 @@ def heading(answer: Record, width: int) -> list[Text]:
     for part in (subject.get("title"), subject.get("project")):
         if part:
             line.append("  ").append(one_line(part))
-    branches = [
-        branch.get("name") if isinstance(branch, dict) else branch for branch in listed(subject, "branches")
-    ]
+    branches = [branch.get("name") if isinstance(branch, dict) else branch for branch in listed(subject, "branches")]
     if len(branches) > 1:
         line.append("  ⎇ " + ", ".join(map(one_line, branches)), "magenta")
     line.truncate(width, overflow="ellipsis")
@@ -114,12 +111,13 @@ def label(node: Node, room: int) -> Text:
     """Guides, status, agent, title, marks. The title gives way first: marks are what people look for."""
     line = Text(no_wrap=True).append(shortened(node.guides, room // 2), GUIDE)
     line.append_text(glyph(node.task.get("status"))).append(" ")
-    name = who(node.task)
+    name, title = who(node.task), title_of(node.task)
     if name:
-        line.append(cut(name, max(8, room // 4)), "bold cyan").append("  ")
+        wanted = cell_len(title) + sum(2 + mark.cell_len for mark in task_marks(node.task, room)) + 2
+        line.append(cut(name, max(8, room // 4, room - line.cell_len - wanted)), "bold cyan").append("  ")
     marks = task_marks(node.task, (room - line.cell_len) * 6 // 10)
     taken = sum(2 + mark.cell_len for mark in marks)
-    line.append(cut(title_of(node.task), room - line.cell_len - taken))
+    line.append(cut(title, room - line.cell_len - taken))
     for mark in marks:
         line.append("  ").append_text(mark)
     return line
@@ -145,13 +143,11 @@ def summary(answer: Record) -> str:
     tasks = sum(1 for root in roots for _ in walk(root))
     usages = [root.get("tree_usage") or root.get("usage") or {} for root in roots]
     calls = sum(usage.get("calls") or 0 for usage in usages)
-    used = sum(
-        usage.get(part) or 0 for usage in usages for part in ("input", "output", "cache_read", "cache_write")
-    )
+    used = sum(usage.get(part) or 0 for usage in usages for part in ("input", "output", "cache_read", "cache_write"))
     known = [usage.get("cost_usd") for usage in usages if usage.get("calls")]
     parts = [plural(tasks, "task"), plural(calls, "model call"), f"{count(used)} tokens"]
     if known and None not in known:
-        parts.append(f"${sum(cost for cost in known if cost is not None):,.2f}")
+        parts.append(money(sum(cost for cost in known if cost is not None)))
     elif known:
         parts.append("cost not known: a model has no price")
     return " · ".join(parts)

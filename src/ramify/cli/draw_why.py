@@ -28,6 +28,15 @@ RULES = {
     "same-trace": "both are in one trace",
     "manual": "a person said so",
 }
+KINDS = {
+    "spawned": "spawned by",
+    "continued": "continues",
+    "forked": "forked from",
+    "compacted": "goes on after the compaction of",
+    "resumed": "resumes",
+    "grouped": "grouped under",
+    "refers": "refers to",
+}
 METER = 10
 
 
@@ -46,7 +55,8 @@ def draw_why(answer: Record, width: int) -> list[Text]:
 
 def draw_link(link: Record, id: object) -> list[Text]:
     away = link.get("child") not in (None, id)
-    head = Text("  → " if away else "  ← ", "cyan").append(one_line(link.get("kind") or "linked"), "bold")
+    kind = one_line(link.get("kind") or "linked to")
+    head = Text("  → " if away else "  ← ", "cyan").append(kind if away else KINDS.get(kind, kind), "bold")
     head.append(" ").append(one_line((link.get("child") if away else link.get("parent")) or "?"))
     rule = one_line(link.get("rule") or "?")
     lines = [head, row("rule", Text(rule, "bold").append(explained(rule), "dim"))]
@@ -57,9 +67,7 @@ def draw_link(link: Record, id: object) -> list[Text]:
     for place, seen in enumerate(link.get("evidence") or ()):
         lines.append(row("" if place else "evidence", Text(one_line(seen), "dim")))
     if link.get("replaced_by") or link.get("superseded"):
-        lines.append(
-            row("replaced", Text(one_line(link.get("replaced_by") or "by stronger evidence"), "yellow"))
-        )
+        lines.append(row("replaced", Text(one_line(link.get("replaced_by") or "by stronger evidence"), "yellow")))
     return lines
 
 
@@ -76,7 +84,7 @@ def certainty(value: object) -> Text:
         return Text("not known", "yellow")
     full = round(max(0.0, min(1.0, value)) * METER)
     style = "green" if value >= 1 else "yellow"
-    line = Text("━" * full, style).append("╌" * (METER - full), "dim").append(f" {value:.2g}", style)
+    line = Text("━" * full, style).append("╌" * (METER - full), "dim").append(f" {value:.2f}", style)
     return line.append("  stated" if value >= 1 else "  inferred", "dim")
 
 

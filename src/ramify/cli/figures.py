@@ -15,9 +15,7 @@ GAP = 2
 class Figure:
     """One column; `rank` 1 is the last to go when there is no room."""
 
-    def __init__(
-        self, title: str, rank: int, read: Callable[[Record, datetime], str], style: str = ""
-    ) -> None:
+    def __init__(self, title: str, rank: int, read: Callable[[Record, datetime], str], style: str = "") -> None:
         self.title = title
         self.rank = rank
         self.read = read
@@ -47,31 +45,32 @@ TASK_FIGURES = (
 class Columns:
     """The figures of many records, aligned; dropped by rank until at most `room` columns are taken."""
 
-    def __init__(
-        self, figures: Sequence[Figure], records: Sequence[Record], now: datetime, room: int
-    ) -> None:
+    def __init__(self, figures: Sequence[Figure], records: Sequence[Record], now: datetime, room: int) -> None:
         cells = {figure: [figure.read(record, now) for record in records] for figure in figures}
         self.cells = {figure: texts for figure, texts in cells.items() if any(texts)}
+        # Once, not for every row: a tree may have tens of thousands.
+        self.spans = {figure: span(figure, texts) for figure, texts in self.cells.items()}
         while self.width > room and self.cells:
             worst = max(figure.rank for figure in self.cells)
             self.cells = {figure: texts for figure, texts in self.cells.items() if figure.rank != worst}
 
-    def span(self, figure: Figure) -> int:
-        return max(cell_len(text) for text in [figure.title, *self.cells[figure]])
-
     @property
     def width(self) -> int:
-        return sum(GAP + self.span(figure) for figure in self.cells)
+        return sum(GAP + self.spans[figure] for figure in self.cells)
 
     def titles(self) -> Text:
         line = Text(no_wrap=True, end="")
         for figure in self.cells:
-            line.append(" " * GAP + figure.title.rjust(self.span(figure)), "dim")
+            line.append(" " * GAP + figure.title.rjust(self.spans[figure]), "dim")
         return line
 
     def row(self, index: int) -> Text:
         line = Text(no_wrap=True, end="")
         for figure, texts in self.cells.items():
             text = texts[index]
-            line.append(" " * (GAP + self.span(figure) - cell_len(text)) + text, figure.style)
+            line.append(" " * (GAP + self.spans[figure] - cell_len(text)) + text, figure.style)
         return line
+
+
+def span(figure: Figure, texts: Sequence[str]) -> int:
+    return max(cell_len(text) for text in [figure.title, *texts])

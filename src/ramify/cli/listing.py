@@ -55,9 +55,7 @@ def tasks(session: Session) -> int:
     with session.opened() as store:
         project = session.settings.project
         answer = gather(
-            lambda limit, cursor: store.questions.tasks(
-                **filters, project=project, limit=limit, cursor=cursor
-            ),
+            lambda limit, cursor: store.questions.tasks(**filters, project=project, limit=limit, cursor=cursor),
             asked.limit,
             asked.cursor,
         )
@@ -75,9 +73,7 @@ def calls(session: Session) -> int:
     with session.opened() as store:
         project = session.settings.project
         answer = gather(
-            lambda limit, cursor: store.questions.calls(
-                **filters, project=project, limit=limit, cursor=cursor
-            ),
+            lambda limit, cursor: store.questions.calls(**filters, project=project, limit=limit, cursor=cursor),
             asked.limit,
             asked.cursor,
         )

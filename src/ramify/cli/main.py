@@ -93,5 +93,6 @@ def refuse(text: str, status: int, lead: str = "ramify: ") -> int:
     """One line, whatever the text holds: an id may be hostile too."""
     from ramify.cli.safe_text import one_line
 
+    lead = "" if text.startswith("ramify ") else lead
     sys.stderr.write(lead + one_line(text) + "\n")
     return status

@@ -37,9 +37,7 @@ class Parser(argparse.ArgumentParser):
     """One command's parser. Mistakes are raised, for `main` to tell them in one line."""
 
     def __init__(self, name: str, summary: str) -> None:
-        super().__init__(
-            prog=f"ramify {name}", description=summary[:1].upper() + summary[1:] + ".", allow_abbrev=False
-        )
+        super().__init__(prog=f"ramify {name}", description=summary[:1].upper() + summary[1:] + ".", allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
         needed = "the following arguments are required: "
@@ -96,9 +94,7 @@ def add_reading(parser: Parser) -> None:
 
 
 def add_paging(parser: Parser) -> None:
-    parser.add_argument(
-        "--limit", type=limit, default=50, metavar="N", help="at most N (default 50; 0 = all)"
-    )
+    parser.add_argument("--limit", type=limit, default=50, metavar="N", help="at most N (default 50; 0 = all)")
     parser.add_argument("--cursor", metavar="TEXT", help="where the page before this one said to go on")
 
 

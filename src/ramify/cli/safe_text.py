@@ -58,9 +58,7 @@ def as_json(document: Any, indent: int | None = None) -> str:
 
 
 def escape(found: re.Match[str]) -> str:
-    if (
-        found.group() == "\n"
-    ):  # the only one that JSON's own layout writes; inside texts it is escaped already
+    if found.group() == "\n":  # the only one that JSON's own layout writes; inside texts it is escaped already
         return "\n"
     units = found.group().encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

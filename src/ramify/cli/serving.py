@@ -1,6 +1,5 @@
 """The server in the foreground, on the user's store or on a throw-away one."""
 
-
 from rich.console import Group
 from rich.text import Text
 
@@ -29,7 +28,9 @@ def demo(session: Session) -> int:
     output = session.output
     if not output.console.is_terminal:
         pictures: list[list[Text]] = []
-        status = application().demo(session.settings, lambda tree: pictures.append(draw_tree(tree, output.width, output.clock())))
+        status = application().demo(
+            session.settings, lambda tree: pictures.append(draw_tree(tree, output.width, output.clock()))
+        )
         output.lines(pictures[-1] if pictures else [])
         return status
     with Live(console=output.console, auto_refresh=False) as live:

@@ -45,9 +45,7 @@ def load_settings(arguments: Namespace) -> Settings:
     return load(flags, environ, Path(named) if named else None)
 
 
-def gather(
-    ask: Callable[[int, str | None], dict[str, Any]], limit: int, cursor: str | None
-) -> dict[str, Any]:
+def gather(ask: Callable[[int, str | None], dict[str, Any]], limit: int, cursor: str | None) -> dict[str, Any]:
     """One page, or with limit 0 all of them, asked page by page."""
     if limit:
         return ask(limit, cursor)

@@ -1,6 +1,7 @@
 """The live feed: one line a change, or one tree drawn again and again."""
 
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,21 +26,18 @@ def tail_options(parser: Parser) -> None:
     add_settings(parser, "store", "address")
     parser.add_argument("--tree", metavar="ID", help="draw this task's tree, again at every change")
     parser.add_argument("--since", metavar="SEQ", help="begin after this place in the log instead of now")
-    parser.add_argument(
-        "--json", action="store_true", help="one JSON document a line, as the server sends them"
-    )
+    parser.add_argument("--json", action="store_true", help="one JSON document a line, as the server sends them")
     add_color(parser)
 
 
-def follow(
-    server: Server, last: str | None, pause: Callable[[float], None] = time.sleep
-) -> Iterator[Event | float]:
+def follow(server: Server, last: str | None, pause: Callable[[float], None] = time.sleep) -> Iterator[Event | float]:
     """Events for ever, over as many connections as it takes; a number is how long it waits for the next."""
     wait = FIRST_PAUSE
     while True:
         try:
             for event in server.live(last):
-                last = event.id or last
+                # Told to load everything again: what happened in between is lost to us, so go on from now.
+                last = None if event.name == "resync" else event.id or last
                 wait = FIRST_PAUSE
                 yield event
         except Unreachable:
@@ -74,6 +72,7 @@ def print_event(session: Session, event: Event) -> None:
         return
     for kind, record in changes_of(event.body):
         session.output.lines([draw_change(kind, record, session.output.width, session.output.clock())])
+    sys.stdout.flush()
 
 
 def tail_tree(session: Session, server: Server, id: str) -> int:

@@ -1,0 +1,135 @@
+"""The commands against a real store, as processes."""
+
+import json
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.scripted_server import Reply, scripted
+from tests.cli.test_main import ramify
+
+CASE = Path(__file__).parents[1] / "cases" / "anthropic" / "subtask-task" / "exchanges.jsonl"
+ANSWER = {
+    "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-opus-4-5", "stop_reason": "end_turn",
+    "content": [{"type": "text", "text": "Done."}], "usage": {"input_tokens": 5, "output_tokens": 2},
+}  # fmt: skip
+CLIENT = """
+import json, os, urllib.request
+body = {"model": "claude-opus-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "Say done"}]}
+address = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
+headers = {"content-type": "application/json", "x-api-key": "k"}
+print(urllib.request.urlopen(urllib.request.Request(address, json.dumps(body).encode(), headers)).read().decode())
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    told = ramify(folder, "import", str(CASE))
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith("read ")
+    return folder
+
+
+def asked(home: Path, *words: str) -> Any:
+    told = ramify(home, *words, "--json")
+    assert told.returncode == 0, told.stderr
+    return json.loads(told.stdout)
+
+
+def root(home: Path) -> str:
+    found: str = next(task["id"] for task in asked(home, "tasks", "--roots")["items"] if task["subtasks"])
+    return found
+
+
+def test_importing_twice_changes_nothing(home: Path) -> None:
+    assert asked(home, "import", str(CASE))["new"] == 0
+
+
+@pytest.mark.parametrize("command", ["conversations", "tasks", "calls", "stats"])
+def test_lists_are_shown_and_are_one_document_as_json(home: Path, command: str) -> None:
+    assert asked(home, command)
+    shown = ramify(home, command)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert len(shown.stdout.splitlines()) > 1
+
+
+@pytest.mark.parametrize("command", ["tree", "show", "messages", "subtasks", "tools", "why"])
+@pytest.mark.parametrize("options", [[], ["--tree"]])
+def test_a_task_can_be_asked_each_way(home: Path, command: str, options: list[str]) -> None:
+    options = options if command in ("messages", "subtasks", "tools") else []
+    id = root(home)
+    assert asked(home, command, id, *options)
+    shown = ramify(home, command, id, *options)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout
+
+
+def test_the_tree_shows_the_sub_task_under_its_root(home: Path) -> None:
+    shown = ramify(home, "tree", root(home)).stdout
+    assert "└─ ✓" in shown
+    conversation = asked(home, "conversations")["items"][0]["id"]
+    assert ramify(home, "tree", conversation).stdout.startswith(f"conversation {conversation}")
+
+
+def test_a_tool_call_is_found_by_its_own_id(home: Path) -> None:
+    call = asked(home, "tools", root(home))["items"][0]["call_id"]
+    assert asked(home, "tool", call)["call_id"] == call
+    assert call in ramify(home, "tool", call).stdout
+
+
+def test_every_page_is_given_with_a_cursor_or_all_at_once(home: Path) -> None:
+    everything = asked(home, "tasks", "--limit", "0")["items"]
+    first = asked(home, "tasks", "--limit", "1")
+    rest = asked(home, "tasks", "--cursor", first["next"])["items"]
+    assert [task["id"] for task in first["items"] + rest] == [task["id"] for task in everything]
+
+
+def test_what_is_not_there_is_exit_status_one(home: Path) -> None:
+    told = ramify(home, "tree", "task_none")
+    assert told.returncode == 1
+    assert len(told.stderr.splitlines()) == 1
+    assert told.stdout == ""
+
+
+def test_a_correction_can_be_made_and_taken_back(home: Path) -> None:
+    child = asked(home, "subtasks", root(home))["items"][0]["id"]
+    assert asked(home, "unlink", child)["id"] == child
+    assert asked(home, "subtasks", root_of(home))["items"] == []
+    links = asked(home, "link", child, root_of(home))["links"]
+    assert "manual" in [link["rule"] for link in links]
+    assert asked(home, "subtasks", root_of(home))["items"][0]["id"] == child
+
+
+def root_of(home: Path) -> str:
+    """The oldest root: the one that began it all, whatever was unlinked since."""
+    found: str = asked(home, "tasks", "--roots", "--limit", "0")["items"][-1]["id"]
+    return found
+
+
+def test_a_rebuild_moves_nothing(home: Path) -> None:
+    assert asked(home, "rebuild", "--dry-run")["moved"] == []
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_run_starts_a_server_captures_and_prints_the_tree(tmp_path: Path) -> None:
+    def reply(path: str, headers: dict[str, str]) -> Reply:
+        return 200, "application/json", json.dumps(ANSWER).encode()
+
+    with scripted(reply) as upstream:
+        told = ramify(tmp_path, "run", "--port", str(free_port()), "--", sys.executable, "-c", CLIENT,
+                      ANTHROPIC_BASE_URL=f"http://127.0.0.1:{upstream.port}")  # fmt: skip
+    assert json.loads(told.stdout) == ANSWER
+    assert told.returncode == 0
+    assert "✓ " in told.stderr
+    assert "Say done" in told.stderr
+    assert "1 task · 1 model call · 7 tokens" in told.stderr
+    assert "x-api-key" in upstream.asked[0][1]
