@@ -33,10 +33,11 @@ def _call(calls: dict[str, Call], ids: dict[str, str], exchange: str, wanted: Ca
     call = calls.get(exchange)
     if call is None:
         return [f"{exchange}: not there"]
-    found = []
-    for key in ("status", "kind", "utility"):
-        if key in wanted and not fits(call[key], wanted[key]):
-            found.append(f"{exchange}: {key} is {call[key]}, not {wanted[key]}")
+    found = [
+        f"{exchange}: {key} is {call[key]}, not {wanted[key]}"
+        for key in ("status", "kind", "utility")
+        if key in wanted and not fits(call[key], wanted[key])
+    ]
     for key in ("parent", "attempt_of"):
         value = ids.get(call[key]) if call[key] else None
         if key in wanted and not fits(value, wanted[key]):
