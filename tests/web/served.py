@@ -10,6 +10,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from ramify.model.mistake import UserMistake
 from ramify.query.service import Ambiguous, Answer, BadQuestion, NotFound, Questions
+from ramify.storage.sqlite import open_sqlite
 from ramify.web.app import make_app
 from ramify.web.served import Batch, Serve
 
@@ -17,6 +18,9 @@ Client = TestClient[web.Request, web.Application]
 
 
 class HandMade(Questions):
+
+    def __init__(self) -> None:
+        super().__init__(open_sqlite("memory:"))
     def seq(self) -> int:
         return 41
 

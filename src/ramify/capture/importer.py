@@ -77,7 +77,7 @@ def read_exchanges(path: Path, project: str) -> Iterator[Imported]:
 
 def opened(path: Path) -> IO[bytes]:
     with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
+        packed = file.read(3) == b"\x1f\x8b\x08"
     # A GzipFile reads like any file; the type checker only knows the abstract one.
     return cast(IO[bytes], gzip.open(path)) if packed else path.open("rb")
 
