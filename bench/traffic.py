@@ -34,6 +34,11 @@ def prose(source: random.Random, size: int) -> str:
     return "\n".join(out)[:size]
 
 
+def size_of_result(source: random.Random) -> int:
+    """From 2 to 40 kB; small ones are as common as tools make them."""
+    return int(2000 * 20 ** source.random())
+
+
 class Session:
     """One session; each `turn` gives the request and the response of the next call."""
 
@@ -86,7 +91,7 @@ class Session:
         said = prose(self.source, self.source.randint(40, 400))
         given = {"command": prose(self.source, 60), "description": "look"}
         blocks = [{"type": "text", "text": said}, {"type": "tool_use", "id": id, "name": "Bash", "input": given}]
-        result = {"type": "tool_result", "tool_use_id": id, "content": prose(self.source, self.source.randint(2000, 40000))}
+        result = {"type": "tool_result", "tool_use_id": id, "content": prose(self.source, size_of_result(self.source))}
         self.messages_after = [{"role": "assistant", "content": blocks}, {"role": "user", "content": [result]}]
         return stream(f"msg_{id}", said, id, given), self.messages_after  # type: ignore[return-value]
 
@@ -119,7 +124,7 @@ def stream(message: str, said: str, tool: str, given: dict[str, str]) -> bytes:
     return b"".join(b"event: %s\ndata: %s\n\n" % (str(event["type"]).encode(), json.dumps(event).encode()) for event in events)
 
 
-def traffic(requests: int, turns: int = 40, width: int = 20, named: bool = True) -> Iterator[list[Observation]]:
+def traffic(requests: int, turns: int = 36, width: int = 20, named: bool = True) -> Iterator[list[Observation]]:
     """`width` sessions side by side, each of `turns` turns, until there were so many requests."""
     number = 0
     made = 0

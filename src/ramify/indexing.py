@@ -9,8 +9,7 @@ import msgspec
 from ramify.model import ids
 from ramify.model.entity import Call
 from ramify.model.observation import Observation, Request, Response
-from ramify.protocols.anthropic.answer import from_json, from_stream
-from ramify.protocols.anthropic.decode import header, is_model_call, plain_body
+from ramify.protocols.anthropic.decode import is_model_call, plain_body, read_answer
 from ramify.protocols.anthropic.normal import blocks_of, normal_text, result_text
 from ramify.protocols.anthropic.wire import Envelope, read_envelope
 from ramify.storage.base import Store, Words
@@ -62,9 +61,7 @@ def _asked(store: Store, seen: Request) -> list[Words]:
 
 
 def _answered(seen: Response) -> list[Words]:
-    body = plain_body(seen.body, seen.headers)
-    streamed = "text/event-stream" in header(seen.headers, "content-type") or body.startswith((b"event:", b"data:", b":"))
-    answer = from_stream(body) if streamed else from_json(body)
+    answer = read_answer(seen)
     call = ids.call_id(seen.request)
     return [
         Words(call, "response", 0, at, kind, text[:LONGEST])

@@ -1,7 +1,7 @@
 """From observation to stored, linked, published. The only writer."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct, structs
 
@@ -14,6 +14,7 @@ from ramify.model.observation import Correction, Headers, Observation, Record, R
 from ramify.model.piece import Layout
 from ramify.model.prices import Tokens
 from ramify.protocols.anthropic import decode as anthropic
+from ramify.protocols.anthropic.answer import Answer
 from ramify.protocols.anthropic.bodies import Bodies, Reading
 from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, Store
 
@@ -37,6 +38,9 @@ class Redaction(Protocol):
     def piece(self, raw: bytes) -> bytes: ...
     def observation(self, seen: Observation) -> Observation: ...
     def headers(self, headers: Headers) -> Headers: ...
+    def finds_nothing(self, seen: Response, blocks: list[dict[str, Any]]) -> bool:
+        """Whether an answer, in its bytes and put together, holds no secret at all."""
+        ...
 
 
 class Reader:
@@ -163,11 +167,11 @@ class Ingest:
     def _take(self, seen: Observation, unreadable: list[tuple[str, int, str]]) -> Kept:
         if isinstance(seen, Request) and anthropic.is_model_call(seen.method, seen.path):
             return self._take_request(seen, unreadable)
+        if isinstance(seen, Response) and anthropic.is_model_call("POST", seen.path):
+            return Kept(self._take_response(seen, unreadable))
         if self.redaction is not None:
             seen = self.redaction.observation(seen)
-        if isinstance(seen, Response) and anthropic.is_model_call("POST", seen.path):
-            self._take_response(seen, unreadable)
-        elif isinstance(seen, Correction):
+        if isinstance(seen, Correction):
             decide.corrected(self.world, seen)
         elif isinstance(seen, Record):
             unreadable.append((seen.id, seen.at, f"{seen.place}: not in the format {seen.format!r}"))
@@ -194,13 +198,23 @@ class Ingest:
         assert isinstance(clean, Request)
         return clean, self.reader.read_body(clean)
 
-    def _take_response(self, seen: Response, unreadable: list[tuple[str, int, str]]) -> None:
-        for event in anthropic.decode_response(seen):
+    def _take_response(self, seen: Response, unreadable: list[tuple[str, int, str]]) -> Response:
+        answer: Answer | None = anthropic.read_answer(seen)
+        if self.redaction is not None:
+            if answer is not None and answer.complete and self.redaction.finds_nothing(seen, answer.blocks):
+                headers = self.redaction.headers(seen.headers)
+                seen = seen if headers == seen.headers else structs.replace(seen, headers=headers)
+            else:
+                clean = self.redaction.observation(seen)
+                assert isinstance(clean, Response)
+                seen, answer = clean, None
+        for event in anthropic.decode_response(seen, answer):
             if isinstance(event, ModelAnswered):
                 self.reader.answers[seen.id] = event
                 decide.answered(self.world, event, self.prices.price, self.prices.version)
             elif isinstance(event, Unreadable):
                 unreadable.append((event.observation, event.at, event.reason))
+        return seen
 
 
 def is_clean(redaction: Redaction, layout: Layout) -> bool:

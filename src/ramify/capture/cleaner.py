@@ -1,11 +1,12 @@
 """Redaction of whole observations: headers, paths, bodies, plain or compressed."""
 
+from typing import Any
+
 import msgspec
 from msgspec.structs import replace
 
 from ramify.capture.redact import redact_body, redact_headers, redact_json, redact_text
 from ramify.model.observation import Correction, Headers, Observation, Record, Request, Response
-from ramify.protocols.anthropic.answer import from_stream
 
 
 class Cleaner:
@@ -25,6 +26,13 @@ class Cleaner:
             found = self._headers[headers] = redact_headers(headers)
         return found
 
+    def finds_nothing(self, seen: Response, blocks: list[dict[str, Any]]) -> bool:
+        """A quick look that suffices for almost every answer. A secret may be spread over events: both are looked at."""
+        if _header(seen.headers, "content-encoding"):
+            return False
+        whole = msgspec.json.encode(blocks)
+        return redact_json(whole) == whole and redact_json(seen.body) == seen.body
+
     def observation(self, seen: Observation) -> Observation:
         match seen:
             case Request() | Response():
@@ -36,8 +44,6 @@ class Cleaner:
 
     def _exchange(self, seen: Request | Response) -> Observation:
         headers = self.headers(seen.headers)
-        if isinstance(seen, Response) and _is_clean_stream(seen.body):
-            return seen if headers == seen.headers else replace(seen, headers=headers)
         body, decoded = redact_body(seen.body, _header(headers, "content-type"), _header(headers, "content-encoding"))
         if decoded:
             headers = tuple(pair for pair in headers if pair[0].lower() != "content-encoding")
@@ -45,15 +51,6 @@ class Cleaner:
         if headers == seen.headers and body == seen.body and path == seen.path:
             return seen
         return replace(seen, headers=headers, body=body, path=path)
-
-
-def _is_clean_stream(body: bytes) -> bool:
-    """A quick look that suffices for almost every answer: nothing in the bytes, nothing in the blocks put together."""
-    if not body.startswith((b"event: message_start", b"data: {\"type\":")):
-        return False
-    answer = from_stream(body)
-    whole = msgspec.json.encode(answer.blocks)
-    return not answer.unreadable and redact_json(whole) == whole and redact_json(body) == body
 
 
 def _header(headers: Headers, name: str) -> str:

@@ -11,7 +11,7 @@ def digest(*parts: str | bytes | int | None) -> bytes:
             part = b"\x00" if part is None else str(part).encode("utf-8", "surrogatepass")
         pieces.append(b"%d:" % len(part))
         pieces.append(part)
-    return hashlib.blake2b(b"".join(pieces), digest_size=16).digest()
+    return hashlib.sha256(b"".join(pieces)).digest()[:16]  # faster than blake2 where the processor knows it
 
 
 def short(prefix: str, *parts: str | bytes | int | None) -> str:

@@ -6,8 +6,8 @@ import msgspec
 
 from ramify.model.entity import Call, ToolCall
 from ramify.model.observation import Request, Response
-from ramify.protocols.anthropic.answer import Answer, from_json, from_stream
-from ramify.protocols.anthropic.decode import header, plain_body
+from ramify.protocols.anthropic.answer import Answer
+from ramify.protocols.anthropic.decode import plain_body, read_answer
 from ramify.protocols.anthropic.normal import CLEARED, blocks_of, result_text
 from ramify.protocols.anthropic.wire import Envelope, read_envelope
 from ramify.storage.base import Store
@@ -32,7 +32,7 @@ class Content:
 
     def answer(self, call: Call) -> Answer:
         if call.id not in self._answers:
-            self._answers[call.id] = read_answer(self.store, call)
+            self._answers[call.id] = answer_of(self.store, call)
         return self._answers[call.id]
 
     def new_messages(self, call: Call) -> list[tuple[int, int, Any]]:
@@ -88,13 +88,9 @@ def parse(raw: bytes) -> Any:
         return {"role": "unknown", "content": raw.decode("utf-8", "replace")}
 
 
-def read_answer(store: Store, call: Call) -> Answer:
+def answer_of(store: Store, call: Call) -> Answer:
     seen = store.observation(call.response) if call.response else None
-    if not isinstance(seen, Response):
-        return Answer()
-    body = plain_body(seen.body, seen.headers)
-    streamed = "text/event-stream" in header(seen.headers, "content-type") or body.startswith((b"event:", b"data:", b":"))
-    return from_stream(body) if streamed else from_json(body)
+    return read_answer(seen) if isinstance(seen, Response) else Answer()
 
 
 def result_value(block: Block) -> Any:

@@ -20,7 +20,7 @@ MEMO_BYTES = 48 * 2**20
 LONG = 160  # a string shorter than this is cheaper in place
 STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
-_compressor = zstandard.ZstdCompressor(level=3)
+_compressor = zstandard.ZstdCompressor(level=1)
 _decompressor = zstandard.ZstdDecompressor()
 
 

@@ -19,6 +19,7 @@ from ramify.protocols.anthropic.wire import Envelope, read_envelope
 COMMA = 0x2C
 LINES = 2_000
 MEMO_BYTES = 96 * 2**20
+WINDOW = 32 * 1024
 SHARED = 200  # a system prompt or a tool list shorter than this is not worth a piece of its own
 MARK = re.compile(rb',"cache_control":\{[^{}]*\}')
 _raws = msgspec.json.Decoder(list[msgspec.Raw])
@@ -146,7 +147,7 @@ def common_messages(body: bytes, before: Layout) -> tuple[int, int]:
     Most often all but the newest: then two comparisons settle it.
     """
     count = len(before.pieces)
-    if count > 1 and body.startswith(before.body[: before.starts[-1] - 1]):
+    if count > 1 and begins_alike(body, before.body, before.starts[-1] - 1):
         end = before.starts[-2] + len(before.pieces[-2].raw)
         if end == before.starts[-1] - 1:
             if body.startswith(before.pieces[-1].raw, before.starts[-1]) and body[end] == COMMA:
@@ -158,6 +159,14 @@ def common_messages(body: bytes, before: Layout) -> tuple[int, int]:
             break
         count, end = count + 1, start + len(piece.raw)
     return count, end
+
+
+def begins_alike(body: bytes, other: bytes, length: int) -> bool:
+    """Window by window: a copy of the whole would leave the processor's cache."""
+    for start in range(0, length, WINDOW):
+        if not body.startswith(other[start : min(start + WINDOW, length)], start):
+            return False
+    return len(body) >= length
 
 
 def places(body: bytes, raws: list[bytes], position: int) -> list[int] | None:

@@ -129,12 +129,17 @@ def decode_request(seen: Request, envelope: Envelope, parts: tuple[Part, ...], s
     )
 
 
-def decode_response(seen: Response) -> list[Event]:
+def read_answer(seen: Response) -> answers.Answer:
     body = plain_body(seen.body, seen.headers)
-    streamed = "text/event-stream" in header(seen.headers, "content-type") or body.startswith(
-        (b"event:", b"data:", b":")
-    )
-    answer = answers.from_stream(body) if streamed else answers.from_json(body)
+    streamed = "text/event-stream" in header(seen.headers, "content-type")
+    if streamed or body.startswith((b"event:", b"data:", b":")):
+        return answers.from_stream(body)
+    return answers.from_json(body)
+
+
+def decode_response(seen: Response, answer: answers.Answer | None = None) -> list[Event]:
+    """`answer`, where the body was put together already."""
+    answer = answer or read_answer(seen)
     if "/count_tokens" in seen.path and answer.complete:
         answer = answers.Answer(complete=True)  # its figure is an estimate, no usage
     status, error = outcome(seen, answer)
