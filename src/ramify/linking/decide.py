@@ -157,7 +157,8 @@ def answered(world: World, event: ModelAnswered, price: Price, version: str) -> 
         if call.relation != "helper":
             offer(world, call, event.part)
             _wake_followers(world, call)
-            world.agenda[call.id] = None
+            if call.relation in ("opening", "agent"):  # whether it failed decides what it was
+                world.openings[call.id] = None
     settle(world)
 
 

@@ -39,7 +39,7 @@ class Rules(Struct, frozen=True):
 
 
 def key(kind: str, *parts: str | bytes) -> int:
-    return int.from_bytes(ids.digest(kind, *parts)[:8], "big", signed=True)
+    return int.from_bytes(ids.small_digest(kind, *parts)[:8], "big", signed=True)
 
 
 _SALTS = {kind: int.from_bytes(ids.digest("salt", kind)[:8], "big", signed=True) for kind in ("end", "after", "watch")}

@@ -291,6 +291,23 @@ class Sqlite:
     # -- rows and keys -----------------------------------------------------------------------------------------------
 
     def find(self, keys: Sequence[int]) -> dict[int, list[Entry]]:
+        """Together where few have many entries, which is almost always so; else one by one, newest first."""
+        if len(keys) == 1:
+            return self._find_each(keys)
+        found: dict[int, list[Entry]] = {}
+        for start in range(0, len(keys), CHUNK):
+            chunk = keys[start : start + CHUNK]
+            most = 4 * len(chunk) + NEWEST
+            marks = ", ".join("?" * len(chunk))
+            rows = self._read(f"SELECT key, at, ref FROM keys WHERE key IN ({marks}) ORDER BY key, at, ref LIMIT ?", (*chunk, most))
+            if len(rows) == most:
+                found.update(self._find_each(chunk))
+                continue
+            for key, at, ref in rows:
+                found.setdefault(key, []).append((at, ref))
+        return found
+
+    def _find_each(self, keys: Sequence[int]) -> dict[int, list[Entry]]:
         found: dict[int, list[Entry]] = {}
         with self._reading() as connection:
             for key in keys:
