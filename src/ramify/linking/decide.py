@@ -13,7 +13,7 @@ from ramify.linking.conversation import Verdict, before, by_prefix, by_tool, fir
 from ramify.linking.place import continuing, follow, place
 from ramify.linking.subtask import FAILED, Pairing, resolve
 from ramify.linking.summarised import by_summary
-from ramify.linking.world import World, chain_key, key
+from ramify.linking.world import NEWEST, World, chain_key, key
 from ramify.model import ids
 from ramify.model.entity import Answered, Call, ToolCall
 from ramify.model.entity import Correction as CorrectionRow
@@ -123,8 +123,8 @@ def _put_answer_chain(call: Call) -> None:
 def _wake_followers(world: World, call: Call) -> None:
     """Requests that contain this one, and later ones with the same words."""
     later = [
-        *world.calls_at(chain_key("watch", call.end)),
-        *world.calls_at(key("strict", call.project, call.strict)),
+        *world.calls_since(chain_key("watch", call.end), call.started),
+        *world.calls_since(key("strict", call.project, call.strict), call.started),
     ]
     for other in later:
         if other.id != call.id and before(call, other):
@@ -396,7 +396,7 @@ def _attempt_first(world: World, call: Call) -> str:
     """An equal request after the earlier one ended is a further attempt of it."""
     same = [
         other
-        for other in world.calls_at(key("strict", call.project, call.strict))
+        for other in world.calls_until(key("strict", call.project, call.strict), call.started, NEWEST)
         if other.id != call.id
         and other.strict == call.strict
         and other.agent == call.agent
@@ -420,7 +420,7 @@ def _set_attempt(world: World, call: Call, first: str) -> None:
         world.add(key("attempt", first), call.started, call.id)
     call.attempt_of = first
     world.save("calls", call)
-    for other in world.calls_at(key("strict", call.project, call.strict)):
+    for other in world.calls_since(key("strict", call.project, call.strict), call.started):
         if before(call, other):
             world.agenda[other.id] = None
     parent = world.call(call.parent)

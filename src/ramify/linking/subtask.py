@@ -13,6 +13,7 @@ from ramify.model.link import Candidate
 
 FOREVER = 1 << 62
 FAILED = ("error", "aborted")
+LATELY = 12
 
 
 class Offer(Struct, frozen=True):
@@ -39,8 +40,10 @@ class Pairing(Struct):
 
 
 def resolve(world: World, seeds: list[str]) -> dict[str, tuple[Call, Pairing]]:
-    """Pairs everything that the seeds touch."""
+    """Pairs everything that the seeds touch. A claim that nobody made an offer for touches nothing else."""
     claims, offers = gather(world, seeds)
+    if not offers:
+        return {claim.id: (claim, _alone(world, claim)) for claim in claims}
     window = {claim.project: world.rules.window_of(claim.project) for claim in claims}
     silent = {claim.id for claim in claims if not claim.agent and sends_agents(world, claim)}
     found = pair(offers, claims, window, silent)
@@ -66,8 +69,6 @@ def gather(world: World, seeds: list[str]) -> tuple[list[Call], list[Offer]]:
         if call.id in claims or call.relation not in ("opening", "agent"):
             continue
         claims[call.id] = call
-        if call.relation == "opening":
-            waiting += world.calls_at(key("strict", call.project, call.strict))
         for tool in exact_offers(world, call):
             _take(world, tool, offers)
         for prompt in call.claims:
@@ -135,6 +136,24 @@ def pair(offers: list[Offer], claims: list[Call], windows: dict[str, int], silen
     return found
 
 
+def _alone(world: World, claim: Call) -> Pairing:
+    """Without any offer an opening can only be a further attempt of an earlier one with the same words.
+
+    Only the newest are looked at: what failed before an answered one was tried again by then.
+    """
+    if claim.relation != "opening":
+        return Pairing()
+    group = key("strict", claim.project, claim.strict)
+    same = [one for one in world.calls_until(group, claim.started, LATELY) if before(one, claim)]
+    earlier = [one for one in same if _repeats(one, claim)]
+    for one in reversed(earlier):
+        first = first_attempt(one)
+        again = any(other.attempt_of == first and before(one, other) for other in same)
+        if one.status in FAILED and not one.offer and not again:
+            return Pairing(attempt_of=first)
+    return Pairing(attempt_of=_answered_before(claim, earlier, {one.id: Pairing(one.attempt_of) for one in earlier if not one.offer}))
+
+
 def _pair_exactly(claim: Call, offers: list[Offer], mine: Pairing, taken: dict[str, str]) -> None:
     for offer in offers:
         if offer.tool.id in taken or offer.caller.id == claim.id or offer.tool.project != claim.project:
@@ -181,8 +200,9 @@ def _failed_before(
 def _answered_before(claim: Call, earlier: list[Call], found: dict[str, Pairing]) -> str:
     """The same opening again in one session, although it was answered."""
     for one in reversed(earlier):
-        if claim.session and one.session == claim.session and found[one.id].offer is None:
-            return found[one.id].attempt_of or first_attempt(one)
+        mine = found.get(one.id)
+        if mine is not None and claim.session and one.session == claim.session and mine.offer is None:
+            return mine.attempt_of or one.id
     return ""
 
 

@@ -189,6 +189,14 @@ class World:
     def calls_at(self, key: int) -> list[Call]:
         return [call for _, ref in self.find(key) if (call := self.call(ref)) is not None]
 
+    def calls_since(self, key: int, at: int) -> list[Call]:
+        return [call for when, ref in self.find(key) if when >= at and (call := self.call(ref)) is not None]
+
+    def calls_until(self, key: int, at: int, most: int) -> list[Call]:
+        """The newest that did not begin later, oldest first."""
+        refs = [ref for when, ref in self.find(key) if when <= at][-most:]
+        return [call for ref in refs if (call := self.call(ref)) is not None]
+
     def tools_at(self, key: int) -> list[ToolCall]:
         return [tool for _, ref in self.find(key) if (tool := self.tool(ref)) is not None]
 
