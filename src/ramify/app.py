@@ -1,6 +1,8 @@
 """The one place where concrete things are chosen and wired."""
 
+import gc
 import hmac
+import logging
 import os
 import secrets
 import tempfile
@@ -10,8 +12,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
+from ramify.capture.allocator import reuse_memory
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.importer import detect, paths, read_exchanges
 from ramify.hub import Hub
@@ -35,6 +39,7 @@ from ramify.settings import Settings, load
 from ramify.spool import Spool
 from ramify.storage.base import StoreDown
 from ramify.storage.sqlite import Sqlite, open_sqlite
+from ramify.writer import RemotePipeline, Wire
 
 Progress = Callable[[int, int], None]
 IMPORT_BATCH = 400
@@ -243,16 +248,12 @@ def caller_of(store: Sqlite, tool: ToolCall) -> Task:
 class Served(Ramify):
     """The same, with capture and the live feed: what one server process runs."""
 
-    def __init__(self, store: Sqlite, settings: Settings, spool_folder: Path | None) -> None:
+    def __init__(self, store: Sqlite, settings: Settings) -> None:
         super().__init__(store, settings)
         self._hub = Hub()
         self._hub.start_at(store.seq())
         self.hub = Feed(self._hub)
-        cleaner = Cleaner()
-        self._ingest = Ingest(store, self.rules, self.prices, self._hub.publish, redaction=cleaner)
-        spool = Spool(spool_folder, settings.spool_limit) if spool_folder else None
-        self.pipeline = Pipeline(self._ingest, cleaner.observation, spool, settings.queue_limit, settings.queue_bytes)
-        self.pipeline.on_stored = self._indexer.wake
+        self.pipeline = self._pipeline()
         self.token = settings.token
         self.proxy: Any = None  # set when the server listens
         self.run = secrets.token_hex(6)
@@ -260,13 +261,22 @@ class Served(Ramify):
         self._numbers: Iterator[int] = iter(range(1, 1 << 62))
         self._secret = store_secret(store)
 
+    def _pipeline(self) -> Pipeline | RemotePipeline:
+        """A file is written by a process of its own; what lives in our memory can only be written by us."""
+        settings = self.settings
+        if self.store.path and os.name == "posix":
+            return RemotePipeline(msgspec.to_builtins(settings), self._hub.publish, settings.queue_limit, settings.queue_bytes)
+        self._ingest = Ingest(self.store, self.rules, self.prices, self._hub.publish, redaction=Cleaner())
+        pipeline = Pipeline(self._ingest, Cleaner().observation, None, settings.queue_limit, settings.queue_bytes)
+        pipeline.on_stored = self._indexer.wake
+        self._indexer.start()
+        return pipeline
+
     def start(self) -> None:
         self.store.set_fact(f"server:{self.run}", str(os.getpid()))
         for seen in lost_calls(self.store, self._alive, now()):
             self.pipeline.put(seen)
         self.pipeline.start()
-        self._indexer.start()
-        self._indexer.wake()
 
     def _alive(self, exchange: str) -> bool:
         """Whether the server that captured this exchange still runs on this machine."""
@@ -279,10 +289,6 @@ class Served(Ramify):
 
     def fingerprint(self, credential: str) -> str:
         return hmac.new(self._secret, credential.encode("utf-8", "surrogateescape"), "sha256").hexdigest()[:16]
-
-    def _correct(self, seen: Correction) -> Answer:
-        self._step([seen])
-        return self.questions.why(seen.child)
 
     def health(self) -> Answer:
         state = self.pipeline.state()
@@ -302,6 +308,48 @@ class Served(Ramify):
         self.pipeline.close()
         self._hub.close()
         super().close()
+
+
+def make_writer(start: dict[str, Any], wire: Wire) -> tuple[Pipeline, Callable[[], None]]:
+    """What runs in the writer's process."""
+    settings = msgspec.convert(start, Settings)
+    store = open_store(settings.store)
+    reuse_memory()
+    gc.set_threshold(100_000, 20, 100)  # rows and chains live long: looking through them often finds nothing
+    cleaner = Cleaner()
+    ingest = Ingest(store, rules_of(settings), prices_of(settings), wire.publish, redaction=cleaner)
+    folder = spool_folder(settings)
+    spool = Spool(folder, settings.spool_limit) if folder and locked(folder) else None
+    pipeline = Pipeline(ingest, cleaner.observation, spool, settings.queue_limit, settings.queue_bytes)
+    indexer = Indexer(store)
+    pipeline.on_stored = indexer.wake
+    indexer.start()
+    indexer.wake()
+
+    def close() -> None:
+        indexer.close()
+        store.close()
+
+    return pipeline, close
+
+
+def locked(folder: Path, seconds: float = 20.0) -> bool:
+    """One writer per spool. One that was left behind by a server that died is about to end: it is waited for."""
+    import fcntl
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)  # held until the process ends
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError:
+            if time.monotonic() > end:
+                logging.getLogger("ramify").warning("another server uses the spool %s; this one has none", folder)
+                os.close(lock)
+                return False
+            time.sleep(0.05)
 
 
 def version() -> str:
@@ -339,7 +387,7 @@ def spool_folder(settings: Settings) -> Path | None:
 def serve(settings: Settings) -> int:
     from ramify.server import run_server
 
-    return run_server(Served(open_store(settings.store), settings, spool_folder(settings)), now)
+    return run_server(Served(open_store(settings.store), settings), now)
 
 
 def demo(settings: Settings, draw: Callable[[Answer], None], pace: float = 1.0) -> int:
@@ -351,6 +399,6 @@ def demo(settings: Settings, draw: Callable[[Answer], None], pace: float = 1.0) 
 
         def served(upstream: str) -> Served:
             chosen = replace(own, anthropic_upstream=upstream)
-            return Served(open_store(chosen.store), chosen, spool_folder(chosen))
+            return Served(open_store(chosen.store), chosen)
 
         return run_demo(served, now, draw, pace)

@@ -42,6 +42,7 @@ class Pipeline:
         self.stored = 0
         self.problem = ""
         self.on_stored: Callable[[], None] = lambda: None
+        self.on_safe: Callable[[int], None] = lambda count: None  # so many are stored, spooled or given up
         self._queue: deque[Observation] = deque()
         self._waiting_bytes = 0
         self._arrived = threading.Condition()
@@ -117,6 +118,7 @@ class Pipeline:
                 log.exception("writer failed on a batch of %d observations", len(batch))
             finally:
                 self._busy = False
+                self.on_safe(len(batch))
 
     def _take(self) -> tuple[list[Observation], bool]:
         with self._arrived:

@@ -1,0 +1,255 @@
+"""The writer as a process of its own: linking and storing never hold up the loop that carries clients' bytes.
+
+Observations go over a socket pair, and are kept by the sender until the writer says that they are stored or spooled;
+if the writer dies it is started again and gets them once more (stores are idempotent). When the server itself dies,
+the writer stores what it has and ends.
+"""
+
+import json
+import logging
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from struct import Struct as Layout
+from typing import Any
+
+import msgspec
+
+from ramify.model.entity import TABLES, Entity
+from ramify.model.observation import Observation, Request, Response
+from ramify.pipeline import Pipeline, weight
+
+log = logging.getLogger("ramify")
+SIZE = Layout("<II")  # of the head, of the body
+Rows = dict[tuple[str, str], Entity | None]
+_encode = msgspec.msgpack.Encoder().encode
+_heads = msgspec.msgpack.Decoder(Observation)
+_decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
+RESTART_SECONDS = 1.0
+STATE_SECONDS = 0.25
+
+
+def send_frame(wire: socket.socket, head: bytes, body: bytes = b"") -> None:
+    wire.sendall(SIZE.pack(len(head), len(body)) + head)
+    if body:
+        wire.sendall(body)
+
+
+def read_frames(wire: socket.socket) -> Iterator[tuple[bytes, bytes]]:
+    """Until the other side is gone."""
+    with wire.makefile("rb", buffering=1 << 16) as file:
+        while len(size := file.read(SIZE.size)) == SIZE.size:
+            head_size, body_size = SIZE.unpack(size)
+            head, body = file.read(head_size), file.read(body_size)
+            if len(head) < head_size or len(body) < body_size:
+                return
+            yield head, body
+
+
+class RemotePipeline:
+    """The sending side; what `Pipeline` is, for whoever observes."""
+
+    def __init__(self, start: dict[str, Any], publish: Callable[[int, Rows], None], queue_limit: int, queue_bytes: int) -> None:
+        self._start = json.dumps(start).encode()
+        self._publish = publish
+        self._most, self._most_bytes = 2 * queue_limit, 2 * queue_bytes
+        self._kept: deque[Observation] = deque()  # sent or not, but not yet known to be safe
+        self._unsent = 0
+        self._bytes = 0
+        self._dropped = 0
+        self._state: dict[str, Any] = {}
+        self._changed = threading.Condition()
+        self._closing = False
+        self._child: subprocess.Popen[bytes] | None = None
+        self._thread = threading.Thread(target=self._run, name="ramify-sender", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def put(self, seen: Observation) -> None:
+        size = weight(seen)
+        with self._changed:
+            if len(self._kept) >= self._most or self._bytes + size > self._most_bytes:
+                self._dropped += 1
+                return
+            self._kept.append(seen)
+            self._unsent += 1
+            self._bytes += size
+            if self._unsent == 1:
+                self._changed.notify()
+
+    @property
+    def lost(self) -> int:
+        return self._dropped + int(self._state.get("lost", 0))
+
+    def state(self) -> dict[str, object]:
+        return {**self._state, "waiting": len(self._kept), "waiting_bytes": self._bytes, "lost": self.lost}
+
+    def flush(self, seconds: float = 30.0) -> bool:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if not self._kept and not self._state.get("spooled"):
+                return True
+            time.sleep(0.005)
+        return False
+
+    def close(self) -> None:
+        """Waits for the writer to store what it has."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        if self._thread.is_alive():
+            self._thread.join(timeout=90)
+
+    # -- one writer after another --------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            try:
+                self._serve_one_writer()
+            except OSError as problem:
+                log.warning("the writer is gone problem=%r; starting it again", str(problem))
+            if self._closing and not self._kept:
+                return
+            time.sleep(RESTART_SECONDS)
+            with self._changed:
+                self._unsent = len(self._kept)  # whatever was not acknowledged is sent again
+
+    def _serve_one_writer(self) -> None:
+        ours, theirs = socket.socketpair()
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "ramify.writer", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True,
+        )
+        theirs.close()
+        hearing = threading.Thread(target=self._hear, args=(ours,), name="ramify-hearing", daemon=True)
+        try:
+            send_frame(ours, self._start)
+            hearing.start()
+            self._send(ours)
+            ours.shutdown(socket.SHUT_WR)
+        finally:
+            if hearing.ident is not None:
+                hearing.join(timeout=60)
+            ours.close()
+            self._child.wait(timeout=60)
+
+    def _send(self, wire: socket.socket) -> None:
+        while True:
+            with self._changed:
+                while not self._unsent:
+                    if self._closing:
+                        return
+                    if not self._changed.wait(timeout=1.0) and self._child is not None and self._child.poll() is not None:
+                        raise OSError("the writer ended")
+                batch = [self._kept[at] for at in range(len(self._kept) - self._unsent, len(self._kept))]
+                self._unsent = 0
+            for seen in batch:
+                if isinstance(seen, Request | Response) and seen.body:
+                    send_frame(wire, _encode(msgspec.structs.replace(seen, body=b"")), seen.body)
+                else:
+                    send_frame(wire, _encode(seen))
+
+    def _hear(self, wire: socket.socket) -> None:
+        try:
+            for head, body in read_frames(wire):
+                self._take(msgspec.msgpack.decode(head), body)
+        except OSError:
+            return
+        except Exception:
+            log.exception("could not understand the writer")
+
+    def _take(self, message: dict[str, Any], body: bytes) -> None:
+        match message:
+            case {"safe": int(count)}:
+                with self._changed:
+                    for _ in range(min(count, len(self._kept) - self._unsent)):
+                        self._bytes -= weight(self._kept.popleft())
+            case {"state": dict(state)}:
+                self._state = state
+            case {"seq": int(seq)}:
+                rows: Rows = {}
+                for table, id, doc in msgspec.msgpack.decode(body):
+                    rows[table, id] = _decoders[table].decode(doc) if doc is not None else None
+                self._publish(seq, rows)
+            case _:
+                log.warning("the writer said something unknown keys=%s", sorted(message))
+
+
+class Wire:
+    """The writer's side: several threads speak, one frame at a time. A server that is gone is no reason to stop storing."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self._lock = threading.Lock()
+        self._gone = False
+
+    def send(self, message: dict[str, Any], body: bytes = b"") -> None:
+        with self._lock:
+            if self._gone:
+                return
+            try:
+                send_frame(self.connection, _encode(message), body)
+            except OSError:
+                self._gone = True
+
+    def publish(self, seq: int, rows: Rows) -> None:
+        listed = [(table, id, _encode(row) if row is not None else None) for (table, id), row in rows.items() if table != "lines"]
+        self.send({"seq": seq}, _encode(listed))
+
+
+def serve_writer(connection: socket.socket, make: Callable[[dict[str, Any], Wire], tuple[Pipeline, Callable[[], None]]]) -> None:
+    """Runs in the child: observations in, acknowledgements, changes and figures out; ends when the server is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    wire = Wire(connection)
+    frames = read_frames(connection)
+    pipeline, close = make(json.loads(next(frames)[0]), wire)
+    told: dict[str, object] = {}
+
+    def tell(count: int) -> None:
+        wire.send({"safe": count})
+        tell_state()
+
+    def tell_state() -> None:
+        nonlocal told
+        state = pipeline.state()
+        if state != told:
+            told = state
+            wire.send({"state": state})
+
+    pipeline.on_safe = tell
+    pipeline.start()
+    stop = threading.Event()
+
+    def report() -> None:
+        while not stop.wait(STATE_SECONDS):
+            tell_state()
+
+    threading.Thread(target=report, daemon=True).start()
+    try:
+        for head, body in frames:
+            seen = _heads.decode(head)
+            pipeline.put(msgspec.structs.replace(seen, body=body) if body else seen)
+    finally:
+        stop.set()
+        pipeline.close()
+        tell_state()
+        close()
+
+
+def main() -> None:
+    from ramify.app import make_writer
+
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    serve_writer(socket.socket(fileno=int(sys.argv[1])), make_writer)
+
+
+if __name__ == "__main__":
+    main()
