@@ -315,6 +315,7 @@ def make_writer(start: dict[str, Any], wire: Wire) -> tuple[Pipeline, Callable[[
     settings = msgspec.convert(start, Settings)
     store = open_store(settings.store)
     reuse_memory()
+    os.nice(5)  # clients come first when the machine is short of cores
     gc.set_threshold(100_000, 20, 100)  # rows and chains live long: looking through them often finds nothing
     cleaner = Cleaner()
     ingest = Ingest(store, rules_of(settings), prices_of(settings), wire.publish, redaction=cleaner)

@@ -1,0 +1,17 @@
+"""Every figure in one run: what the proxy adds, how fast it is stored, what it takes, how it grows."""
+
+import sys
+
+from bench import ingest, latency
+
+
+def main() -> None:
+    serve = [sys.executable, "-m", "ramify", "serve", "--store", "sqlite:{folder}/bench.db"]
+    print("What the proxy adds, as `ramify serve` with everything on:\n", flush=True)
+    latency.main([*serve, "--port", "{port}", "--anthropic-upstream", "{upstream}"])
+    print("\nHow fast it is linked and stored:\n", flush=True)
+    ingest.main()
+
+
+if __name__ == "__main__":
+    main()
