@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ramify.linking import results, rollup
 from ramify.linking.chain import Chain, extend
 from ramify.linking.compaction import offered_summaries
-from ramify.linking.conversation import Verdict, before, by_prefix, by_tool, first_attempt, same_scope, stated
+from ramify.linking.conversation import CHUNK, Verdict, before, by_prefix, by_tool, first_attempt, same_scope, stated
 from ramify.linking.place import continuing, follow, place
 from ramify.linking.subtask import FAILED, Pairing, resolve
 from ramify.linking.summarised import by_summary
@@ -29,7 +29,8 @@ LIMIT = 100_000  # judgements for one batch; more would mean that two rules disa
 
 def asked(world: World, event: ModelCalled) -> None:
     id = ids.call_id(event.request)
-    call = world.call(id) or Call(id)
+    known = world.call(id)
+    call = known or Call(id)
     if call.asked:
         return
     scope = event.scope
@@ -43,6 +44,8 @@ def asked(world: World, event: ModelCalled) -> None:
     call.message_count = len(event.parts)
     _refuse_earlier_end(call)
     world.save("calls", call)
+    if known is None:
+        world.is_new(call)
     _note_client(world, call)
     if call.utility and call.utility != "compaction":
         call.relation = "helper"
@@ -83,6 +86,7 @@ def read(world: World, call: Call, chain: Chain) -> None:
     call.claims = claims_of(chain) if call.opening or call.agent else ()
     call.own_via = own_via(chain) if call.agent else ""
     _put_answer_chain(call)
+    world.prefetch(needs(call, chain))
     if chain.atoms:
         world.add(chain_key("end", call.end), call.started, call.id)
         if call.after:
@@ -93,6 +97,17 @@ def read(world: World, call: Call, chain: Chain) -> None:
     world.agenda[call.id] = None
     _wake_followers(world, call)
     world.save("calls", call)
+
+
+def needs(call: Call, chain: Chain) -> list[int]:
+    """What the judgement of this call will ask for, in one read."""
+    top = len(chain.atoms) - 1
+    return [
+        chain_key("watch", call.end),
+        key("strict", call.project, call.strict),
+        *(chain_key("end", chain.hashes[at]) for at in range(top, max(top - CHUNK, 0), -1)),
+        *(key("offer", call.project, call.session, prompt) for prompt in call.claims),
+    ]
 
 
 def claims_of(chain: Chain) -> tuple[bytes, ...]:
@@ -187,6 +202,7 @@ def offer(world: World, call: Call, part: Part | None = None) -> None:
     if part is None:
         seen = world.loader.answered(call.response)
         part = seen.part if seen else None
+    world.prefetch(results.needs(call, part))
     if call.after:
         world.add(chain_key("after", call.after), call.started, call.id)
     if call.message:

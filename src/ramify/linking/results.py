@@ -10,6 +10,17 @@ from ramify.model.event import Notice, Part, Result, Use
 OUTCOMES = {"completed": "completed", "failed": "failed", "killed": "canceled", "stopped": "canceled"}
 
 
+def needs(call: Call, part: Part | None) -> list[int]:
+    """What taking in an answer will ask for, in one read."""
+    wanted = [key("waits-message", call.project, call.message)] if call.message else []
+    if part is not None:
+        wanted += [key("waits-tool", call.project, call.session, use.id) for use in part.uses if use.id]
+        wanted += [key("claim", call.project, call.session, use.prompt) for use in part.uses if use.prompt]
+        words = final_words(part)
+        wanted += [key("result", call.project, call.session, words)] if words else []
+    return wanted
+
+
 def issue(world: World, call: Call, part: Part) -> None:
     """The tool calls of an answer: each may be an offer of work."""
     for use in part.uses:

@@ -148,6 +148,20 @@ class World:
             for key in missing:
                 self._keys[key] = self._with_pending(key, found.get(key, []))
 
+    def is_new(self, call: Call) -> None:
+        """Nothing can hang on a call that was never heard of: what is certainly absent is not looked for."""
+        for kind in ("child", "attempt", "spawned"):
+            self._keys.setdefault(key(kind, call.id), [])
+        task = ids.opened_task_id(call.id)
+        self._keys.setdefault(key("in", task), [])
+        for place in (("tasks", task), ("lines", task), ("lines", call.id)):
+            self._rows.setdefault(place, None)
+        if not call.session:
+            conversation = ids.rooted_conversation_id(call.id)
+            self._rows.setdefault(("conversations", conversation), None)
+            for kind in ("roots", "loose", "member"):
+                self._keys.setdefault(key(kind, conversation), [])
+
     def find(self, key: int) -> list[Entry]:
         """The newest entries, oldest first."""
         if key not in self._keys:

@@ -105,9 +105,9 @@ class Bodies:
         for raw in (bytes(envelope.system), bytes(envelope.tools)):
             if len(raw) <= SHARED:
                 continue
-            start = body.find(raw, last)
+            start = standing(body, raw, last)
             if start < 0:
-                start = body.find(raw, 0, first)
+                start = standing(body[:first], raw, 0)
             if start >= 0 and all(start >= end or start + len(raw) <= begin for begin, end, _ in found):
                 found.append((start, start + len(raw), self.piece(raw)))
         return sorted(found, key=lambda span: span[0])
@@ -167,6 +167,15 @@ def begins_alike(body: bytes, other: bytes, length: int) -> bool:
         if not body.startswith(other[start : min(start + WINDOW, length)], start):
             return False
     return len(body) >= length
+
+
+def standing(body: bytes, raw: bytes, position: int) -> int:
+    """Where a long piece stands, by its beginning: to search for all of it would cost more than to look again."""
+    head = raw[:64]
+    at = body.find(head, position)
+    while at >= 0 and not body.startswith(raw, at):
+        at = body.find(head, at + 1)
+    return at
 
 
 def places(body: bytes, raws: list[bytes], position: int) -> list[int] | None:
