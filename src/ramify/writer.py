@@ -148,13 +148,13 @@ class RemotePipeline:
                         return
                     if not self._changed.wait(timeout=1.0) and self._child is not None and self._child.poll() is not None:
                         raise OSError("the writer ended")
-                batch = [self._kept[at] for at in range(len(self._kept) - self._unsent, len(self._kept))]
-                self._unsent = 0
-            for seen in batch:
-                if isinstance(seen, Request | Response) and seen.body:
-                    send_frame(wire, _encode(msgspec.structs.replace(seen, body=b"")), seen.body)
-                else:
-                    send_frame(wire, _encode(seen))
+                seen = self._kept[len(self._kept) - self._unsent]
+            if isinstance(seen, Request | Response) and seen.body:
+                send_frame(wire, _encode(msgspec.structs.replace(seen, body=b"")), seen.body)
+            else:
+                send_frame(wire, _encode(seen))
+            with self._changed:
+                self._unsent -= 1
 
     def _hear(self, wire: socket.socket) -> None:
         try:

@@ -5,14 +5,12 @@ depend on the secret, so equal words stay equal wherever they are seen again, an
 """
 
 import re
-import zlib
-
-import zstandard
 
 from ramify.capture.redact_stream import redact_events
 from ramify.capture.secret_keys import redact_named
 from ramify.capture.secret_patterns import FAMILIES
 from ramify.model.observation import Headers
+from ramify.protocols.wire.coding import decode, encodings_of
 
 HEADER_MARK = "[redacted]"
 SECRET_HEADER = re.compile(
@@ -26,7 +24,6 @@ PLAIN_HEADER = re.compile(
 )
 # One replacement may uncover the start of another secret; real text never needs more rounds than this.
 ROUNDS = 8
-LARGEST_DECODED = 256 * 1024 * 1024
 
 
 def is_secret_header(name: str) -> bool:
@@ -72,8 +69,8 @@ def redact_sse(raw: bytes) -> bytes:
 
 def redact_body(raw: bytes, content_type: str, content_encoding: str) -> tuple[bytes, bool]:
     """The body without secrets, and whether it had to be decoded for that (and is no longer compressed)."""
-    encodings = [word.strip().lower() for word in content_encoding.split(",") if word.strip()]
-    if not any(word != "identity" for word in encodings):
+    encodings = encodings_of(content_encoding)
+    if not encodings:
         return redact_plain(raw, content_type), False
     decoded = decode(raw, encodings)
     if decoded is None:
@@ -86,42 +83,3 @@ def redact_plain(raw: bytes, content_type: str) -> bytes:
     if "event-stream" in content_type.lower():
         return redact_sse(raw)
     return redact_json(raw)
-
-
-def decode(raw: bytes, encodings: list[str]) -> bytes | None:
-    """None when it cannot be read. Of a body that was cut, what had come."""
-    try:
-        for encoding in reversed(encodings):
-            raw = decode_one(raw, encoding)
-    except (zlib.error, zstandard.ZstdError, ValueError):
-        return None
-    return raw
-
-
-def decode_one(raw: bytes, encoding: str) -> bytes:
-    match encoding:
-        case "identity":
-            return raw
-        case "gzip" | "x-gzip":
-            return decode_gzip(raw)
-        case "deflate":
-            # RFC 9110 says zlib format; some servers send the bare stream. The first byte tells.
-            wbits = 15 if raw[:1] and raw[0] & 0x0F == 8 else -15
-            return zlib.decompressobj(wbits=wbits).decompress(raw, LARGEST_DECODED)
-        case "zstd":
-            reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-            return reader.read(LARGEST_DECODED)
-        case _:
-            raise ValueError(encoding)
-
-
-def decode_gzip(raw: bytes) -> bytes:
-    """RFC 1952 allows several members one after the other; together they are the body."""
-    pieces: list[bytes] = []
-    room = LARGEST_DECODED
-    while raw and room > 0:
-        member = zlib.decompressobj(wbits=31)
-        pieces.append(member.decompress(raw, room))
-        room -= len(pieces[-1])
-        raw = member.unused_data
-    return b"".join(pieces)

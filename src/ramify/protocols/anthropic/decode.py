@@ -1,12 +1,10 @@
 """From an observed exchange of the Messages API to events. Never raises: what cannot be read is said to be so."""
 
 import re
-import zlib
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
-import zstandard
 
 from ramify.model.event import Event, ModelAnswered, ModelCalled, Part, Scope, Unreadable
 from ramify.model.ids import digest
@@ -15,10 +13,10 @@ from ramify.protocols.anthropic import answer as answers
 from ramify.protocols.anthropic.helper_calls import label
 from ramify.protocols.anthropic.normal import canonical, read_part
 from ramify.protocols.anthropic.wire import Envelope
+from ramify.protocols.wire.coding import decode, encodings_of
 
 MESSAGES = re.compile(r"/v1/messages(?:/count_tokens)?(?:\?|$)")
 OLD_USER = re.compile(r"^(user_.*)_session_([0-9a-fA-F-]{36})$")
-DECODED_LIMIT = 256 * 1024 * 1024
 ReadPart = Callable[[bytes], Part]
 
 
@@ -42,23 +40,11 @@ def header(headers: Headers, name: str) -> str:
 
 def plain_body(body: bytes, headers: Headers) -> bytes:
     """A copy without its content encoding; as it is where that cannot be undone."""
-    coding = header(headers, "content-encoding").lower().strip()
-    if not coding or coding == "identity":
+    encodings = encodings_of(header(headers, "content-encoding"))
+    if not encodings:
         return body
-    try:
-        return _decoded(body, coding)
-    except (OSError, EOFError, ValueError, zlib.error, zstandard.ZstdError):
-        return body
-
-
-def _decoded(body: bytes, coding: str) -> bytes:
-    """Cut streams give what can be had; bombs are cut at a limit."""
-    if coding in ("gzip", "x-gzip", "deflate"):
-        window = 31 if "gzip" in coding else 47
-        return zlib.decompressobj(window).decompress(body, DECODED_LIMIT)
-    if coding == "zstd":
-        return zstandard.ZstdDecompressor().decompressobj().decompress(body)
-    return body
+    plain = decode(body, encodings)
+    return body if plain is None else plain
 
 
 def read_scope(project: str, headers: Headers, metadata: Any) -> Scope:

@@ -1,0 +1,93 @@
+"""The writer's process: nothing is lost when it dies, nor when the server does."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from ramify.settings import Settings
+from ramify.storage.sqlite import open_sqlite
+from ramify.writer import RemotePipeline, Rows
+from tests import story
+
+
+def started(folder: Path) -> tuple[RemotePipeline, list[tuple[int, Rows]]]:
+    published: list[tuple[int, Rows]] = []
+    settings = msgspec.to_builtins(Settings(store=f"sqlite:{folder}/store.db"))
+    remote = RemotePipeline(settings, lambda seq, rows: published.append((seq, rows)), 1000, 2**26)
+    remote.start()
+    return remote, published
+
+
+def stored(folder: Path) -> int:
+    store = open_sqlite(f"sqlite:{folder}/store.db")
+    count = store.seq()
+    store.close()
+    return count
+
+
+def test_what_is_put_is_stored_linked_and_published(tmp_path: Path) -> None:
+    remote, published = started(tmp_path)
+    seen = [one for line in story.exchanges("anthropic", "subtask-task") for one in line]
+    for one in seen:
+        remote.put(one)
+    assert remote.flush()
+    remote.close()
+    assert stored(tmp_path) == len(seen)
+    tables = {table for _, rows in published for table, _ in rows}
+    assert {"calls", "tasks", "tools", "conversations"} <= tables
+
+
+def test_a_writer_that_is_killed_is_started_again_and_misses_nothing(tmp_path: Path) -> None:
+    remote, _ = started(tmp_path)
+    seen = [one for case in story.anthropic_cases() for line in story.exchanges("anthropic", case) for one in line]
+    for number, one in enumerate(seen):
+        remote.put(one)
+        if number in (3, len(seen) // 2):
+            time.sleep(0.3)
+            assert remote._child is not None
+            os.kill(remote._child.pid, signal.SIGKILL)
+    assert remote.flush(60)
+    remote.close()
+    assert stored(tmp_path) == len(seen)
+    assert remote.lost == 0
+
+
+SERVER = """
+import sys, time, msgspec
+from ramify.settings import Settings
+from ramify.writer import RemotePipeline
+from tests import story
+remote = RemotePipeline(msgspec.to_builtins(Settings(store=sys.argv[1])), lambda seq, rows: None, 1000, 2**26)
+remote.start()
+for case in story.anthropic_cases():
+    for line in story.exchanges("anthropic", case):
+        for one in line:
+            remote.put(one)
+while remote._unsent or not remote._child:
+    time.sleep(0.01)
+print("sent", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_writer_whose_server_is_killed_stores_what_it_was_given(tmp_path: Path) -> None:
+    root = Path(__file__).parent.parent
+    environment = {**os.environ, "PYTHONPATH": f"{root / 'src'}{os.pathsep}{root}"}
+    server = subprocess.Popen(
+        [sys.executable, "-c", SERVER, f"sqlite:{tmp_path}/store.db"], stdout=subprocess.PIPE, env=environment, text=True
+    )
+    assert server.stdout is not None
+    assert server.stdout.readline() == "sent\n"
+    server.kill()
+    server.wait()
+    server.stdout.close()
+    wanted = sum(len(line) for case in story.anthropic_cases() for line in story.exchanges("anthropic", case))
+    end = time.monotonic() + 30
+    while time.monotonic() < end and stored(tmp_path) < wanted:
+        time.sleep(0.2)
+    assert stored(tmp_path) == wanted
