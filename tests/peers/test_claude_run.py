@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ramify.demo.upstream import serving
+from ramify.demo.wire import Reply
 from tests.cli.test_main import ramify
 from tests.peers import stories
 from tests.peers.claude_cli import SESSION, Script, Story, arguments
@@ -63,7 +64,7 @@ def test_the_programs_output_is_untouched_and_the_tree_is_beside_it(home: Path) 
 
 
 async def test_the_programs_exit_status_is_the_commands(tmp_path: Path) -> None:
-    refused = Story("refused", "Fail.", {"Fail.": ((stories.Reply(status=400),),)})
+    refused = Story("refused", "Fail.", {"Fail.": ((Reply(status=400),),)})
     told = await captured(refused, tmp_path)
     assert told.returncode == 1
     assert "✗" in told.stderr

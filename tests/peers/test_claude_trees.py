@@ -1,12 +1,13 @@
 """The real client through the real server: the trees that people are shown are the ones that the client made."""
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from tests.peers import stories
-from tests.peers.claude_cli import SESSION, Story
+from tests.peers.claude_cli import SESSION
 from tests.peers.served import Answer
 from tests.peers.told import Told, tell, walk
 
@@ -131,12 +132,10 @@ def test_no_call_is_outside_and_none_is_missing(told: Told) -> None:
 
 
 def test_a_task_begins_once_and_every_other_call_goes_on_from_one_of_its_own(told: Told) -> None:
-    by_id = {call["id"]: call for call in told.calls}
     for node in told.nodes:
         calls = [call for call in told.calls if call["task"] == node["id"] and call["attempt_of"] is None]
         assert calls[0]["parent"] is None
-        for before, call in zip(calls, calls[1:], strict=False):
-            assert by_id[call["parent"]]["task"] == node["id"]
+        for before, call in pairwise(calls):
             assert call["parent"] == before["id"]
             assert call["link"]["kind"] == "continued"
 
