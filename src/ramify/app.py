@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -35,6 +35,9 @@ from ramify.settings import Settings, load
 from ramify.spool import Spool
 from ramify.storage.base import StoreDown
 from ramify.storage.sqlite import Sqlite, open_sqlite
+
+if TYPE_CHECKING:
+    from ramify.showing import Picture
 
 Progress = Callable[[int, int], None]
 IMPORT_BATCH = 400
@@ -342,7 +345,7 @@ def serve(settings: Settings) -> int:
     return run_server(Served(open_store(settings.store), settings, spool_folder(settings)), now)
 
 
-def demo(settings: Settings, draw: Callable[[Answer], None], pace: float = 1.0) -> int:
+def demo(settings: Settings, picture: "Picture", pace: float = 1.0) -> int:
     """The whole of Ramify on a throw-away store, with a session that plays itself against a scripted model."""
     from ramify.showing import run_demo
 
@@ -353,4 +356,4 @@ def demo(settings: Settings, draw: Callable[[Answer], None], pace: float = 1.0) 
             chosen = replace(own, anthropic_upstream=upstream)
             return Served(open_store(chosen.store), chosen, spool_folder(chosen))
 
-        return run_demo(served, now, draw, pace)
+        return run_demo(served, now, picture, pace)
