@@ -1,11 +1,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test lint bench soak clean
 
-demo: $(STAMP)          ## a live multi-agent session on a throw-away store
+demo: $(READY)          ## a live multi-agent session on a throw-away store
 	$(BIN)/ramify demo
 
 test: $(STAMP) lint     ## everything, real clients included
@@ -25,8 +27,17 @@ soak: $(STAMP)          ## kill -9 under load, many times
 clean:
 	rm -rf $(VENV)
 
-$(STAMP): pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fast]' --group dev
-	touch $(STAMP)
+# What a user installs; the demonstration needs no more.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Ramify needs Python 3.11 or newer; say which with: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) \
+	  || { rm -rf $(VENV); echo "No virtual environment could be made. On Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	$(PIP) -e '.[fast]'
+	@touch $(READY)
+
+# The development tools, and the real client (some 250 MB) that the tests run.
+$(STAMP): $(READY) pyproject.toml
+	$(PIP) --upgrade 'pip>=25.1'
+	$(PIP) --group dev
+	@touch $(STAMP)

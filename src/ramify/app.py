@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -40,6 +40,9 @@ from ramify.spool import Spool
 from ramify.storage.base import StoreDown
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from ramify.writer import RemotePipeline, Wire
+
+if TYPE_CHECKING:
+    from ramify.showing import Picture
 
 Progress = Callable[[int, int], None]
 IMPORT_BATCH = 400
@@ -391,7 +394,7 @@ def serve(settings: Settings) -> int:
     return run_server(Served(open_store(settings.store), settings), now)
 
 
-def demo(settings: Settings, draw: Callable[[Answer], None], pace: float = 1.0) -> int:
+def demo(settings: Settings, picture: "Picture", pace: float = 1.0) -> int:
     """The whole of Ramify on a throw-away store, with a session that plays itself against a scripted model."""
     from ramify.showing import run_demo
 
@@ -402,4 +405,4 @@ def demo(settings: Settings, draw: Callable[[Answer], None], pace: float = 1.0) 
             chosen = replace(own, anthropic_upstream=upstream)
             return Served(open_store(chosen.store), chosen)
 
-        return run_demo(served, now, draw, pace)
+        return run_demo(served, now, picture, pace)

@@ -133,7 +133,7 @@ SETTINGS = (
         "capture",
         None,
         read_text,
-        "prices.toml",
+        "prices.json",
         "a file with prices of models, used before the built-in table",
     ),
 )

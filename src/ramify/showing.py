@@ -4,7 +4,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from ramify.demo import scenario
 from ramify.demo.upstream import serving
@@ -12,14 +12,20 @@ from ramify.query.errors import NotFound
 from ramify.server import Running, greeting, listening, run_loop
 
 REDRAW = 0.25
-Draw = Callable[[dict[str, Any]], None]
 
 
-def run_demo(served: Callable[[str], Running], clock: Callable[[], int], draw: Draw, pace: float) -> int:
-    return run_loop(_play(served, clock, draw, pace))
+class Picture(Protocol):
+    """Where the tree is drawn: again and again while it grows, and no more once the session is over."""
+
+    def grow(self, tree: dict[str, Any]) -> None: ...
+    def over(self) -> None: ...
 
 
-async def _play(served: Callable[[str], Running], clock: Callable[[], int], draw: Draw, pace: float) -> int:
+def run_demo(served: Callable[[str], Running], clock: Callable[[], int], picture: Picture, pace: float) -> int:
+    return run_loop(_play(served, clock, picture, pace))
+
+
+async def _play(served: Callable[[str], Running], clock: Callable[[], int], picture: Picture, pace: float) -> int:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -29,9 +35,10 @@ async def _play(served: Callable[[str], Running], clock: Callable[[], int], draw
             async with listening(ramify, clock) as address:
                 print(greeting(ramify, address), file=sys.stderr, flush=True)
                 acting = asyncio.create_task(scenario.play(address, pace))
-                await _watch(ramify, acting, draw, stop)
+                await _watch(ramify, acting, picture, stop)
+                picture.over()
                 if not stop.is_set():
-                    print(f"The session is over; the server stays up at {address} until you press Ctrl-C.", file=sys.stderr)
+                    print(farewell(ramify), file=sys.stderr, flush=True)
                     await stop.wait()
                 acting.cancel()
         finally:
@@ -39,13 +46,23 @@ async def _play(served: Callable[[str], Running], clock: Callable[[], int], draw
     return 0
 
 
-async def _watch(ramify: Running, acting: "asyncio.Task[str]", draw: Draw, stop: asyncio.Event) -> None:
+def farewell(ramify: Running) -> str:
+    """The store is a throw-away one: whoever asks about it must say which."""
+    lines = (
+        "The session is over; the server stays up until you press Ctrl-C. In another terminal:",
+        f"  export RAMIFY_STORE={ramify.settings.store}",
+        f"  ramify messages {scenario.SESSION}    ramify tools {scenario.SESSION}",
+    )
+    return "\n".join(lines)
+
+
+async def _watch(ramify: Running, acting: "asyncio.Task[str]", picture: Picture, stop: asyncio.Event) -> None:
     quiet = 0
     while not stop.is_set() and quiet < 6:  # a few more looks after the end: the writer gathers before it stores
         await asyncio.sleep(REDRAW)
         quiet = quiet + 1 if acting.done() else 0
         try:
-            draw(await asyncio.to_thread(ramify.questions.tree, scenario.SESSION))
+            picture.grow(await asyncio.to_thread(ramify.questions.tree, scenario.SESSION))
         except NotFound:
             continue
     if acting.done() and not acting.cancelled():

@@ -9,7 +9,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from signal import Signals
 from uuid import UUID
@@ -20,6 +20,7 @@ from ramify.demo.wire import Json, Reply, say
 SESSION = UUID("5e551011-0000-4000-8000-000000000001")
 SECONDS = 60.0
 Attempts = tuple[Reply, ...]
+Usage = Counter[str]
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Story:
     prompt: str
     replies: Mapping[str, tuple[Attempts, ...]]
     stopped_by: Signals | None = None  # sent once the model holds its answer
+    resumes: bool = False  # goes on in the session that an earlier story began
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,33 @@ class Script:
         attempts = turns[key[1]]
         self.asked[key] += 1
         return attempts[min(self.asked[key], len(attempts)) - 1]
+
+
+@dataclass
+class Metered:
+    """The same, with figures of its own for every answer: what the API says of its work is known line by line."""
+
+    script: Script
+    said: list[tuple[str, Usage]] = field(default_factory=list)
+
+    def __call__(self, body: Json) -> Reply:
+        reply = self.script(body)
+        number = len(self.said) + 1
+        figures = Counter(
+            input_tokens=10 + number,
+            output_tokens=100 * number,
+            cache_read_input_tokens=1000 * number,
+            cache_creation_input_tokens=7 * number,
+        )
+        reported = figures.copy() if reply.status == 200 else Counter[str]()
+        if reply.hold_after is not None:
+            reported["output_tokens"] = 1  # all that the first event of a stream says of the output
+        self.said.append((prompt(body), reported))
+        return replace(reply, usage=figures)
+
+    def total(self, words: str | None = None) -> Usage:
+        """Of the work that began with these words, or of all."""
+        return sum((usage for line, usage in self.said if words in (None, line)), Counter[str]())
 
 
 def find_cli() -> Path | None:
@@ -104,7 +133,7 @@ def arguments(story: Story) -> list[str]:
     return [
         *(str(client), "-p", story.prompt),
         *("--output-format", "stream-json", "--verbose"),
-        *("--session-id", str(SESSION)),
+        *("--resume" if story.resumes else "--session-id", str(SESSION)),
         *("--allowedTools", "Bash Agent Task Read"),
     ]
 

@@ -1,6 +1,5 @@
 """The real client cannot tell whether the proxy is there, and neither can the API behind it."""
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +9,9 @@ import pytest
 from ramify.capture.head import HOP_BY_HOP
 from ramify.demo.upstream import Received, Upstream, serving
 from tests.capture.world import Seen, proxied, until
-from tests.peers.claude_cli import CliRun, Script, Story, find_cli, run_story
+from tests.peers.claude_cli import CliRun, Script, Story, run_story
 from tests.peers.stories import STORIES
 
-MISSING = "the Claude client is not here: pip install claude-agent-sdk"
 RANDOM = (
     (rb'device_id\\":\\"[0-9a-f]+', b"device_id"),
     (rb"\ba[0-9a-f]{16}\b", b"AGENT"),
@@ -24,14 +22,6 @@ RANDOM = (
 """What the client draws, measures or races for anew in every run."""
 
 pytestmark = pytest.mark.peer
-
-
-@pytest.fixture(autouse=True)
-def client() -> None:
-    if find_cli() is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail(MISSING)
-        pytest.skip(MISSING)
 
 
 @dataclass

@@ -53,7 +53,7 @@ def peek(arguments: Any) -> str:
     """The one argument that tells a tool call apart; people recognise a command, a path, a question."""
     if not isinstance(arguments, dict):
         return "" if arguments is None else one_line(arguments)
-    telling = ("description", "command", "file_path", "path", "pattern", "query", "url", "prompt", "skill")
+    telling = ("command", "file_path", "pattern", "path", "query", "url", "description", "prompt", "skill")
     for name in telling:
         if isinstance(arguments.get(name), str) and arguments[name]:
             return one_line(arguments[name])

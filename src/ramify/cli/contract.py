@@ -31,11 +31,18 @@ class Opener(Protocol):
     ) -> Opened: ...
 
 
+class Picture(Protocol):
+    """Where a tree is drawn while it grows."""
+
+    def grow(self, tree: dict[str, Any]) -> None: ...
+    def over(self) -> None: ...
+
+
 class Application(Protocol):
     Ramify: Opener
 
     def serve(self, settings: Settings) -> int: ...
-    def demo(self, settings: Settings, draw: Callable[[dict[str, Any]], None]) -> int: ...
+    def demo(self, settings: Settings, picture: Picture) -> int: ...
 
 
 def application() -> Application:

@@ -12,6 +12,10 @@ RULES = {
     "parent_tool_use_id": "the message names the tool call it belongs to",
     "task_started": "the client announced the task with the tool call's id",
     "agent-id-in-result": "the tool call's result names the sub-agent's id",
+    "own-result": "its own request holds the result of the call that started it",
+    "result-match": "it began with words of the tool call, and its last words came back as the result",
+    "previous-message-id": "the request names the answer that it continues",
+    "tool-id": "its history holds a tool call that the other asked for",
     "sidecar": "a file beside the transcript names the tool call",
     "prompt-match": "it began with exactly the words that the tool call asked for",
     "prefix-match": "its request repeats the other's messages, then goes on",
@@ -58,6 +62,8 @@ def draw_link(link: Record, id: object) -> list[Text]:
     kind = one_line(link.get("kind") or "linked to")
     head = Text("  → " if away else "  ← ", "cyan").append(kind if away else KINDS.get(kind, kind), "bold")
     head.append(" ").append(one_line((link.get("child") if away else link.get("parent")) or "?"))
+    if away and link.get("parent") not in (None, id):
+        head.append("  by ", "dim").append(one_line(link["parent"]))
     rule = one_line(link.get("rule") or "?")
     lines = [head, row("rule", Text(rule, "bold").append(explained(rule), "dim"))]
     lines.append(row("certainty", certainty(link.get("certainty"))))

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from ramify.cli.background import Background
@@ -28,6 +28,13 @@ MOST_ROOTS = 20
 NOTHING_SEEN = f"no traffic was seen — does the program use the Anthropic API, and {BASE}?"
 
 
+class Answering(NamedTuple):
+    """A server that answers, where its log stood before, and whether it goes when the program has ended."""
+
+    seq: int
+    goes: bool
+
+
 def run_options(parser: Parser) -> None:
     add_settings(parser, "store", "address", "capture")
     add_color(parser)
@@ -42,11 +49,11 @@ def run_options(parser: Parser) -> None:
 def run(session: Session) -> int:
     command = wanted(session.arguments.command)
     server = Server(session.settings)
-    with serving(session, server, os.environ) as seq:
+    with serving(session, server, os.environ) as answering:
         began = datetime.now(UTC)
         status = run_child(command, captured(os.environ, server.address))
         try:
-            report(session, server, seq, began)
+            report(session, server, answering, began)
         except Unreachable as problem:
             session.output.say(f"ramify: {problem}; nothing to show")
     return status
@@ -67,17 +74,17 @@ def captured(environment: Mapping[str, str], address: str) -> dict[str, str]:
 
 
 @contextmanager
-def serving(session: Session, server: Server, environment: Mapping[str, str]) -> Iterator[int]:
+def serving(session: Session, server: Server, environment: Mapping[str, str]) -> Iterator[Answering]:
     """A server that answers: the one that runs, else one of our own for as long as the program lives."""
     upstream = upstream_of(session, server.address, environment)
     health = server.health()
     if health is not None:
         if upstream:
             session.output.say(f"ramify: a server runs already, so its own upstream is used, not {upstream}")
-        yield int(health["seq"])
+        yield Answering(int(health["seq"]), goes=False)
         return
     with Background(server_environment(session.arguments, upstream, environment)) as background:
-        yield int(background.wait(server)["seq"])
+        yield Answering(int(background.wait(server)["seq"]), goes=True)
 
 
 def server_environment(
@@ -104,9 +111,9 @@ def same_place(one: str, other: str) -> bool:
     return left.port == right.port and is_loopback(left.hostname or "") and is_loopback(right.hostname or "")
 
 
-def report(session: Session, server: Server, seq: int, began: datetime) -> None:
+def report(session: Session, server: Server, answering: Answering, began: datetime) -> None:
     """On standard error: standard output belongs to the program."""
-    if wait_until_settled(server) == seq:
+    if wait_until_settled(server) == answering.seq:
         session.output.say(f"ramify: {NOTHING_SEEN}")
         return
     console = make_console(sys.stderr, session.output.color)
@@ -117,8 +124,15 @@ def report(session: Session, server: Server, seq: int, began: datetime) -> None:
         for line in draw_tree(answer, console.width, session.output.clock()):
             console.print(line, no_wrap=True, crop=True)
         console.print(summary(answer), style="dim")
+    console.print(one_line(next_step(server, answering, roots)), style="blue")
+
+
+def next_step(server: Server, answering: Answering, roots: list[dict[str, Any]]) -> str:
+    """Where to look further: an address only if somebody will answer there."""
+    if answering.goes:
+        return f"see more: ramify messages {roots[0]['id']}" if roots else "see more: ramify calls"
     place = f"/task/{quote(roots[0]['id'], safe='')}" if len(roots) == 1 else ""
-    console.print(one_line(f"{server.address}{place}"), style="blue")
+    return f"{server.address}{place}"
 
 
 def roots_since(server: Server, began: datetime) -> list[dict[str, Any]]:

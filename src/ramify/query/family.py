@@ -29,18 +29,32 @@ def spawning_order(store: Store, tasks: list[Task]) -> dict[str, tuple[int, int]
 
 
 def descend(store: Store, roots: list[Task]) -> dict[str, list[Task]]:
-    """Everything under the roots. A cycle, which only corrections by hand could make, ends where it closes."""
+    """Everything under the roots, which may stand under each other as they do in a list of tasks.
+
+    A cycle, which only corrections by hand could make, ends where it closes.
+    """
     family: dict[str, list[Task]] = {}
-    known = {task.id for task in roots}
-    level = [task.id for task in roots]
+    known = {task.id: task for task in roots}
+    level = list(known)
     while level:
         found = children(store, level)
         level = []
         for parent, tasks in found.items():
-            family[parent] = [task for task in tasks if task.id not in known]
-            known |= {task.id for task in family[parent]}
-            level += [task.id for task in family[parent]]
+            family[parent] = [task for task in tasks if task.id not in known or not _stands_under(parent, task.id, known)]
+            fresh = {task.id: task for task in family[parent] if task.id not in known}
+            known |= fresh
+            level += fresh
     return family
+
+
+def _stands_under(id: str, above: str, known: dict[str, Task]) -> bool:
+    passed: set[str] = set()
+    while id in known and id not in passed:
+        if id == above:
+            return True
+        passed.add(id)
+        id = known[id].parent
+    return False
 
 
 def tree_usage(task: Task, family: dict[str, list[Task]]) -> Usage:

@@ -12,7 +12,7 @@ from ramify.query.content import Content, parse
 from ramify.query.errors import BadQuestion
 from ramify.storage.base import Store, Words
 
-AROUND = 80
+BEFORE, LENGTH = 30, 200  # the words that were found stand near the beginning, where a narrow column still shows them
 TERM = re.compile(r'"([^"]+)"|(\S+)')
 
 
@@ -72,9 +72,11 @@ def block_text(block: Any, kind: str) -> str:
 
 
 def snippet(text: str, terms: list[str]) -> str:
+    """Around all words in a row, if they stand like that; else around the longest, which is the rarest."""
     flat = " ".join(text.split())
     lower = flat.lower()
-    places = [at for term in terms if (at := lower.find(term.lower())) >= 0]
-    start = max(min(places, default=0) - AROUND, 0)
-    end = start + 2 * AROUND + 40
+    wanted = (" ".join(terms), *sorted(terms, key=len, reverse=True))
+    places = (at for term in wanted if (at := lower.find(term.lower())) >= 0)
+    start = max(next(places, 0) - BEFORE, 0)
+    end = start + LENGTH
     return ("…" if start else "") + flat[start:end] + ("…" if end < len(flat) else "")

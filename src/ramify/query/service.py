@@ -13,7 +13,14 @@ from ramify.query.content import Content, result_value
 from ramify.query.errors import Ambiguous, BadQuestion, NotFound
 from ramify.query.resolve import resolve
 from ramify.query.said import messages_of, reasoning_of
-from ramify.query.shapes import call_shape, conversation_shape, link_shape, task_shape, usage_shape
+from ramify.query.shapes import (
+    call_shape,
+    candidate_shapes,
+    conversation_shape,
+    link_shape,
+    task_shape,
+    usage_shape,
+)
 from ramify.storage.base import Ask, Store
 
 Answer = dict[str, Any]
@@ -191,25 +198,21 @@ class Questions:
             if not isinstance(child, Task):
                 return {"id": row.id, "links": [], "candidates": []}
             row = child
+        if isinstance(row, Conversation):
+            return self._why_all(row)
         links = [row.link] if isinstance(row, Task | Call) and row.link is not None else []
         if isinstance(row, Task) and isinstance(first := self.store.load("calls", row.first), Call):
             links += [first.link] if first.link is not None and first.link.kind != "spawned" else []
             if row.link is None and first.link is not None and first.link not in links:
                 links.append(first.link)
-        if isinstance(row, Conversation):
-            links += [task.link for task in self._tasks_of(row.id) if task.link is not None]
-        return {
-            "id": row.id,
-            "links": [{**shape} for link in links if (shape := link_shape(link)) is not None],
-            "candidates": [
-                {
-                    "parent": one.parent, "rule": one.rule, "certainty": one.certainty,
-                    "rejected_because": one.rejected_because,
-                }
-                for link in links
-                for one in link.candidates
-            ],
-        }
+        shapes = [shape for link in links if (shape := link_shape(link)) is not None]
+        return {"id": row.id, "links": shapes, "candidates": candidate_shapes(links)}
+
+    def _why_all(self, row: Conversation) -> Answer:
+        """Each link says whose it is: a conversation has none of its own."""
+        linked = [(task.id, task.link) for task in self._tasks_of(row.id) if task.link is not None]
+        shapes = [{**shape, "child": child} for child, link in linked if (shape := link_shape(link)) is not None]
+        return {"id": row.id, "links": shapes, "candidates": candidate_shapes([link for _, link in linked])}
 
     def search(self, text: str, *, limit: int = 50, cursor: str | None = None) -> Answer:
         return found_text.search(self.store, text, limit or ALL, cursor)

@@ -1,5 +1,6 @@
 """From rows to the shapes that people and programs rely on."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from ramify.model.entity import Call, Conversation, Task
@@ -35,6 +36,19 @@ def link_shape(link: Link | None) -> Shape | None:
         "via_id": link.via_id or None,
         "evidence": list(link.evidence),
     }
+
+
+def candidate_shapes(links: Iterable[Link]) -> list[Shape]:
+    return [
+        {
+            "parent": one.parent,
+            "rule": one.rule,
+            "certainty": one.certainty,
+            "rejected_because": one.rejected_because,
+        }
+        for link in links
+        for one in link.candidates
+    ]
 
 
 def ref(protocol: str, kind: str, value: str) -> Shape:

@@ -1,0 +1,57 @@
+"""`ramify demo`: the whole of it on a throw-away store, without a terminal and beside another server."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.cli.test_main import environment
+
+FAST = """
+import sys
+from functools import partial
+from ramify import app
+app.demo = partial(app.demo, pace=0.0)
+from ramify.cli.main import main
+sys.exit(main(["demo"]))
+"""
+
+
+def test_without_a_terminal_the_tree_is_drawn_once_and_the_server_stays(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        busy = str(other.getsockname()[1])
+        child = subprocess.Popen(
+            [sys.executable, "-c", FAST],
+            env=environment(tmp_path, RAMIFY_PORT=busy, COLUMNS="100"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert child.stderr is not None
+            said = [child.stderr.readline() for _ in range(8)]
+            assert child.poll() is None
+        finally:
+            os.kill(child.pid, signal.SIGINT)
+            drawn, rest = child.communicate(timeout=30)
+    assert child.returncode == 0, rest
+    assert f"127.0.0.1:{busy}" not in said[0]
+    assert "the server stays up" in said[5]
+    assert "export RAMIFY_STORE=sqlite:" in said[6]
+    assert drawn.count("─ ✓ general-purpose") == 5
+    assert drawn.count("conversation conv_") == 1
+
+
+def test_the_throw_away_store_is_thrown_away(tmp_path: Path) -> None:
+    """Here the demonstration is stopped before it has shown anything."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", FAST], env=environment(tmp_path, TMPDIR=str(tmp_path)), stderr=subprocess.PIPE, text=True
+    )
+    assert child.stderr is not None
+    assert "listens on" in child.stderr.readline()
+    child.send_signal(signal.SIGTERM)
+    child.communicate(timeout=30)
+    assert child.returncode == 0
+    assert not list(tmp_path.glob("ramify-demo-*"))
