@@ -6,7 +6,7 @@ import secrets
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-def open_store(url: str, create: bool = True) -> Sqlite:
+def open_store(url: str, create: bool = True, busy_seconds: float = 5.0) -> Sqlite:
     if url == "memory:":
         return open_sqlite(url)
     if not url.startswith("sqlite:"):
@@ -53,7 +53,19 @@ def open_store(url: str, create: bool = True) -> Sqlite:
     path = Path(url.removeprefix("sqlite:")).expanduser()
     if not create and not path.exists():
         raise UserMistake(f"there is no store at {path}", "capture something first: ramify run COMMAND, or ramify import FILE")
-    return open_sqlite(url)
+    return open_sqlite(url, busy_seconds)
+
+
+@contextmanager
+def taken_by(store: Sqlite) -> Iterator[None]:
+    """For acts that somebody waits for: a store that cannot take them now is told at once."""
+    try:
+        yield
+    except StoreDown as problem:
+        raise UserMistake(
+            f"the store {store.url} did not take it: {problem}",
+            "nothing was changed; stop other writers or free some space, then try again",
+        ) from problem
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -135,17 +147,9 @@ class Ramify:
         return self._correct(correction(self.store, "unlink", child, ""))
 
     def _correct(self, seen: Correction) -> Answer:
-        self._step([seen])
+        with taken_by(self.store):
+            self.ingest.step([seen])
         return self.questions.why(seen.child)
-
-    def _step(self, batch: list[Observation]) -> int:
-        try:
-            return self.ingest.step(batch)
-        except StoreDown as problem:
-            raise UserMistake(
-                f"the store {self.store.url} did not take it: {problem}",
-                "nothing was changed; stop other writers or free some space, then try again",
-            ) from problem
 
     def import_paths(self, given: list[Path], format: str, progress: Progress) -> Answer:
         if format not in FORMATS:
@@ -177,15 +181,14 @@ class Ramify:
             self._count(batch, report)
 
     def _count(self, batch: list[Observation], report: Answer) -> None:
-        fresh = self._step(batch)
+        with taken_by(self.store):
+            fresh = self.ingest.take(batch)
         report["new"] += fresh
         report["known"] += len(batch) - fresh
 
     def rebuild(self, dry_run: bool, progress: Progress) -> Answer:
-        try:
+        with taken_by(self.store):
             report = rebuild(self.store, self.rules, self.prices, dry_run, progress)
-        except StoreDown as problem:
-            raise UserMistake(f"the store {self.store.url} is busy: {problem}", "nothing was changed; try again") from problem
         if not dry_run:
             self._indexer.catch_up()
         return report
@@ -250,39 +253,40 @@ class Served(Ramify):
         self.hub = Feed(self._hub)
         cleaner = Cleaner()
         self._ingest = Ingest(store, self.rules, self.prices, self._hub.publish, redaction=cleaner)
-        spool = Spool(spool_folder, settings.spool_limit) if spool_folder else None
+        spool = open_spool(spool_folder, settings.spool_limit) if spool_folder else None
         self.pipeline = Pipeline(self._ingest, cleaner.observation, spool, settings.queue_limit, settings.queue_bytes)
         self.pipeline.on_stored = self._indexer.wake
+        self.pipeline.left_open = self._left_open
+        self._indexer.busy = lambda: not self.pipeline.idle
         self.token = settings.token
         self.proxy: Any = None  # set when the server listens
         self.run = secrets.token_hex(6)
         self.started = now()
         self._numbers: Iterator[int] = iter(range(1, 1 << 62))
-        self._secret = store_secret(store)
+        with taken_by(store):
+            self._secret = store_secret(store)
 
     def start(self) -> None:
-        self.store.set_fact(f"server:{self.run}", str(os.getpid()))
-        for seen in lost_calls(self.store, self._alive, now()):
-            self.pipeline.put(seen)
+        with taken_by(self.store):
+            self.store.set_fact(f"server:{self.run}", process_name(os.getpid()))
         self.pipeline.start()
         self._indexer.start()
         self._indexer.wake()
 
+    def _left_open(self) -> list[Observation]:
+        return lost_calls(self.store, self._alive, now())
+
     def _alive(self, exchange: str) -> bool:
         """Whether the server that captured this exchange still runs on this machine."""
         run = exchange.removeprefix("obs_").partition("-")[0]
-        pid = str(self.store.fact(f"server:{run}") or "")
-        return run == self.run or (pid.isdigit() and pid != str(os.getpid()) and process_runs(int(pid)))
+        name = str(self.store.fact(f"server:{run}") or "")
+        return run == self.run or (bool(name) and name == process_name(int(name.partition("@")[0])))
 
     def new_id(self) -> str:
         return f"obs_{self.run}-{next(self._numbers)}"
 
     def fingerprint(self, credential: str) -> str:
         return hmac.new(self._secret, credential.encode("utf-8", "surrogateescape"), "sha256").hexdigest()[:16]
-
-    def _correct(self, seen: Correction) -> Answer:
-        self._step([seen])
-        return self.questions.why(seen.child)
 
     def health(self) -> Answer:
         state = self.pipeline.state()
@@ -310,14 +314,19 @@ def version() -> str:
     return __version__
 
 
-def process_runs(pid: int) -> bool:
+def process_name(pid: int) -> str:
+    """A process that runs, by its number and when it began: numbers come again. Nothing, where none runs."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
-        return False
+        return ""
     except PermissionError:
-        return True
-    return True
+        pass  # it runs, and is somebody else's
+    try:
+        began = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        began = ""  # no such file system: the number has to do
+    return f"{pid}@{began}"
 
 
 def store_secret(store: Sqlite) -> bytes:
@@ -336,10 +345,25 @@ def spool_folder(settings: Settings) -> Path | None:
     return path.with_name(path.name + ".spool")
 
 
+def open_spool(folder: Path, limit: int) -> Spool:
+    try:
+        return Spool(folder, limit)
+    except OSError as problem:
+        raise UserMistake(
+            f"the spool beside the store, {folder}, cannot be used: {problem.strerror or problem}",
+            "check its permissions and the free space, or use another --store",
+        ) from None
+
+
+def open_served(settings: Settings) -> Served:
+    """The writer waits only briefly for others: what comes meanwhile is safe in the spool."""
+    return Served(open_store(settings.store, busy_seconds=1.0), settings, spool_folder(settings))
+
+
 def serve(settings: Settings) -> int:
     from ramify.server import run_server
 
-    return run_server(Served(open_store(settings.store), settings, spool_folder(settings)), now)
+    return run_server(open_served(settings), now)
 
 
 def demo(settings: Settings, draw: Callable[[Answer], None], pace: float = 1.0) -> int:
@@ -350,7 +374,6 @@ def demo(settings: Settings, draw: Callable[[Answer], None], pace: float = 1.0) 
         own = replace(settings, store=f"sqlite:{folder}/demo.db")
 
         def served(upstream: str) -> Served:
-            chosen = replace(own, anthropic_upstream=upstream)
-            return Served(open_store(chosen.store), chosen, spool_folder(chosen))
+            return open_served(replace(own, anthropic_upstream=upstream))
 
         return run_demo(served, now, draw, pace)
