@@ -19,7 +19,7 @@ BATCH = 256
 BATCH_BYTES = 16 * 2**20
 GATHER_SECONDS = 0.04
 RETRY_SECONDS = 1.0
-CLOSE_SECONDS = 10.0  # after that the rest goes to the spool, and the next start stores it
+CLOSE_SECONDS = 5.0  # after that the rest goes to the spool, and the next start stores it
 DRAIN = 200
 
 Redact = Callable[[Observation], Observation]
