@@ -117,10 +117,10 @@ def growth(console: Console, most: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = open_sqlite(f"sqlite:{folder}/bench.db")
         measured = Measured(store)
-        before, steps, size = (0, 0.0, 0.0), [0.0], 0
+        before, steps = (0, 0.0, 0.0), [0.0]
         for batch in batches(traffic(most, 12, 40)):
             if measured.requests >= marks[0] - 1000 and not before[0]:
-                before, steps, size = (max(measured.requests, 1), measured.seconds, measured.cpu), [], size_of(Path(folder))
+                before, steps = (max(measured.requests, 1), measured.seconds, measured.cpu), []
             start = time.perf_counter()
             measured.take(batch)
             steps.append(time.perf_counter() - start)

@@ -17,8 +17,9 @@ from tests import story
 
 def started(folder: Path) -> tuple[RemotePipeline, list[tuple[int, Rows]]]:
     published: list[tuple[int, Rows]] = []
-    settings = msgspec.to_builtins(Settings(store=f"sqlite:{folder}/store.db"))
-    remote = RemotePipeline(settings, lambda seq, rows: published.append((seq, rows)), 1000, 2**26)
+    (folder / "store.db.spool").mkdir(exist_ok=True)
+    settings = {"settings": msgspec.to_builtins(Settings(store=f"sqlite:{folder}/store.db")), "run": "test"}
+    remote = RemotePipeline(settings, lambda seq, rows: published.append((seq, rows or {})), 1000, 2**26)
     remote.start()
     return remote, published
 
@@ -28,6 +29,15 @@ def stored(folder: Path) -> int:
     count = store.seq()
     store.close()
     return count
+
+
+def kill_the_writer(remote: RemotePipeline) -> None:
+    end = time.monotonic() + 20
+    while remote._child is None or remote._child.poll() is not None:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    time.sleep(0.3)
+    os.kill(remote._child.pid, signal.SIGKILL)
 
 
 def test_what_is_put_is_stored_linked_and_published(tmp_path: Path) -> None:
@@ -48,9 +58,7 @@ def test_a_writer_that_is_killed_is_started_again_and_misses_nothing(tmp_path: P
     for number, one in enumerate(seen):
         remote.put(one)
         if number in (3, len(seen) // 2):
-            time.sleep(0.3)
-            assert remote._child is not None
-            os.kill(remote._child.pid, signal.SIGKILL)
+            kill_the_writer(remote)
     assert remote.flush(60)
     remote.close()
     assert stored(tmp_path) == len(seen)
@@ -62,7 +70,9 @@ import sys, time, msgspec
 from ramify.settings import Settings
 from ramify.writer import RemotePipeline
 from tests import story
-remote = RemotePipeline(msgspec.to_builtins(Settings(store=sys.argv[1])), lambda seq, rows: None, 1000, 2**26)
+import pathlib
+pathlib.Path(sys.argv[1].removeprefix("sqlite:") + ".spool").mkdir(exist_ok=True)
+remote = RemotePipeline({"settings": msgspec.to_builtins(Settings(store=sys.argv[1])), "run": "test"}, lambda seq, rows: None, 1000, 2**26)
 remote.start()
 for case in story.anthropic_cases():
     for line in story.exchanges("anthropic", case):

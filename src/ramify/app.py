@@ -8,7 +8,7 @@ import secrets
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,7 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-def open_store(url: str, create: bool = True) -> Sqlite:
+def open_store(url: str, create: bool = True, busy_seconds: float = 5.0) -> Sqlite:
     if url == "memory:":
         return open_sqlite(url)
     if not url.startswith("sqlite:"):
@@ -61,7 +61,19 @@ def open_store(url: str, create: bool = True) -> Sqlite:
     path = Path(url.removeprefix("sqlite:")).expanduser()
     if not create and not path.exists():
         raise UserMistake(f"there is no store at {path}", "capture something first: ramify run COMMAND, or ramify import FILE")
-    return open_sqlite(url)
+    return open_sqlite(url, busy_seconds)
+
+
+@contextmanager
+def taken_by(store: Sqlite) -> Iterator[None]:
+    """For acts that somebody waits for: a store that cannot take them now is told at once."""
+    try:
+        yield
+    except StoreDown as problem:
+        raise UserMistake(
+            f"the store {store.url} did not take it: {problem}",
+            "nothing was changed; stop other writers or free some space, then try again",
+        ) from problem
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -143,17 +155,9 @@ class Ramify:
         return self._correct(correction(self.store, "unlink", child, ""))
 
     def _correct(self, seen: Correction) -> Answer:
-        self._step([seen])
+        with taken_by(self.store):
+            self.ingest.step([seen])
         return self.questions.why(seen.child)
-
-    def _step(self, batch: list[Observation]) -> int:
-        try:
-            return self.ingest.step(batch)
-        except StoreDown as problem:
-            raise UserMistake(
-                f"the store {self.store.url} did not take it: {problem}",
-                "nothing was changed; stop other writers or free some space, then try again",
-            ) from problem
 
     def import_paths(self, given: list[Path], format: str, progress: Progress) -> Answer:
         if format not in FORMATS:
@@ -185,15 +189,14 @@ class Ramify:
             self._count(batch, report)
 
     def _count(self, batch: list[Observation], report: Answer) -> None:
-        fresh = self._step(batch)
+        with taken_by(self.store):
+            fresh = self.ingest.take(batch)
         report["new"] += fresh
         report["known"] += len(batch) - fresh
 
     def rebuild(self, dry_run: bool, progress: Progress) -> Answer:
-        try:
+        with taken_by(self.store):
             report = rebuild(self.store, self.rules, self.prices, dry_run, progress)
-        except StoreDown as problem:
-            raise UserMistake(f"the store {self.store.url} is busy: {problem}", "nothing was changed; try again") from problem
         if not dry_run:
             self._indexer.catch_up()
         return report
@@ -256,36 +259,32 @@ class Served(Ramify):
         self._hub = Hub()
         self._hub.start_at(store.seq())
         self.hub = Feed(self._hub)
+        self.run = secrets.token_hex(6)
         self.pipeline = self._pipeline()
         self.token = settings.token
         self.proxy: Any = None  # set when the server listens
-        self.run = secrets.token_hex(6)
         self.started = now()
         self._numbers: Iterator[int] = iter(range(1, 1 << 62))
-        self._secret = store_secret(store)
+        with taken_by(store):
+            self._secret = store_secret(store)
 
     def _pipeline(self) -> Pipeline | RemotePipeline:
         """A file is written by a process of its own; what lives in our memory can only be written by us."""
         settings = self.settings
         if self.store.path and os.name == "posix":
-            return RemotePipeline(msgspec.to_builtins(settings), self._hub.publish, settings.queue_limit, settings.queue_bytes)
+            start = {"settings": msgspec.to_builtins(settings), "run": self.run}
+            return RemotePipeline(start, self._hub.publish, settings.queue_limit, settings.queue_bytes)
         self._ingest = Ingest(self.store, self.rules, self.prices, self._hub.publish, redaction=Cleaner())
         pipeline = Pipeline(self._ingest, Cleaner().observation, None, settings.queue_limit, settings.queue_bytes)
         pipeline.on_stored = self._indexer.wake
+        self._indexer.busy = lambda: not pipeline.idle
         self._indexer.start()
         return pipeline
 
     def start(self) -> None:
-        self.store.set_fact(f"server:{self.run}", str(os.getpid()))
-        for seen in lost_calls(self.store, self._alive, now()):
-            self.pipeline.put(seen)
+        with taken_by(self.store):
+            self.store.set_fact(f"server:{self.run}", process_name(os.getpid()))
         self.pipeline.start()
-
-    def _alive(self, exchange: str) -> bool:
-        """Whether the server that captured this exchange still runs on this machine."""
-        run = exchange.removeprefix("obs_").partition("-")[0]
-        pid = str(self.store.fact(f"server:{run}") or "")
-        return run == self.run or (pid.isdigit() and pid != str(os.getpid()) and process_runs(int(pid)))
 
     def new_id(self) -> str:
         return f"obs_{self.run}-{next(self._numbers)}"
@@ -314,9 +313,9 @@ class Served(Ramify):
 
 
 def make_writer(start: dict[str, Any], wire: Wire) -> tuple[Pipeline, Callable[[], None]]:
-    """What runs in the writer's process."""
-    settings = msgspec.convert(start, Settings)
-    store = open_store(settings.store)
+    """What runs in the writer's process. It waits only briefly for others: what comes meanwhile is safe in the spool."""
+    settings = msgspec.convert(start["settings"], Settings)
+    store = open_store(settings.store, busy_seconds=1.0)
     reuse_memory()
     os.nice(5)  # clients come first when the machine is short of cores
     gc.set_threshold(100_000, 20, 100)  # rows and chains live long: looking through them often finds nothing
@@ -325,7 +324,9 @@ def make_writer(start: dict[str, Any], wire: Wire) -> tuple[Pipeline, Callable[[
     folder = spool_folder(settings)
     spool = Spool(folder, settings.spool_limit) if folder and locked(folder) else None
     pipeline = Pipeline(ingest, cleaner.observation, spool, settings.queue_limit, settings.queue_bytes)
+    pipeline.left_open = lambda: lost_calls(store, lambda exchange: still_runs(store, start["run"], exchange), now())
     indexer = Indexer(store)
+    indexer.busy = lambda: not pipeline.idle
     pipeline.on_stored = indexer.wake
     indexer.start()
     indexer.wake()
@@ -337,11 +338,17 @@ def make_writer(start: dict[str, Any], wire: Wire) -> tuple[Pipeline, Callable[[
     return pipeline, close
 
 
+def still_runs(store: Sqlite, own: str, exchange: str) -> bool:
+    """Whether the server that captured this exchange still runs on this machine."""
+    run = exchange.removeprefix("obs_").partition("-")[0]
+    name = str(store.fact(f"server:{run}") or "")
+    return run == own or (bool(name) and name == process_name(int(name.partition("@")[0])))
+
+
 def locked(folder: Path, seconds: float = 20.0) -> bool:
     """One writer per spool. One that was left behind by a server that died is about to end: it is waited for."""
     import fcntl
 
-    folder.mkdir(parents=True, exist_ok=True)
     lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)  # held until the process ends
     end = time.monotonic() + seconds
     while True:
@@ -362,14 +369,19 @@ def version() -> str:
     return __version__
 
 
-def process_runs(pid: int) -> bool:
+def process_name(pid: int) -> str:
+    """A process that runs, by its number and when it began: numbers come again. Nothing, where none runs."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
-        return False
+        return ""
     except PermissionError:
-        return True
-    return True
+        pass  # it runs, and is somebody else's
+    try:
+        began = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        began = ""  # no such file system: the number has to do
+    return f"{pid}@{began}"
 
 
 def store_secret(store: Sqlite) -> bytes:
@@ -388,10 +400,30 @@ def spool_folder(settings: Settings) -> Path | None:
     return path.with_name(path.name + ".spool")
 
 
+def check_spool(folder: Path) -> None:
+    """Better at the start than in an emergency."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "lock").touch(mode=0o600)
+    except OSError as problem:
+        raise UserMistake(
+            f"the spool beside the store, {folder}, cannot be used: {problem.strerror or problem}",
+            "check its permissions and the free space, or use another --store",
+        ) from None
+
+
+def open_served(settings: Settings) -> Served:
+    store = open_store(settings.store)
+    folder = spool_folder(settings)
+    if folder is not None:
+        check_spool(folder)
+    return Served(store, settings)
+
+
 def serve(settings: Settings) -> int:
     from ramify.server import run_server
 
-    return run_server(Served(open_store(settings.store), settings), now)
+    return run_server(open_served(settings), now)
 
 
 def demo(settings: Settings, picture: "Picture", pace: float = 1.0) -> int:
@@ -402,7 +434,6 @@ def demo(settings: Settings, picture: "Picture", pace: float = 1.0) -> int:
         own = replace(settings, store=f"sqlite:{folder}/demo.db")
 
         def served(upstream: str) -> Served:
-            chosen = replace(own, anthropic_upstream=upstream)
-            return Served(open_store(chosen.store), chosen)
+            return open_served(replace(own, anthropic_upstream=upstream))
 
         return run_demo(served, now, picture, pace)

@@ -12,19 +12,38 @@ from ramify.model.entity import Entity
 Rows = dict[tuple[str, str], Entity | None]
 Batch = tuple[int, Rows]
 REMEMBERED = 20_000  # changes kept for readers that come back
-WAITING = 2_000  # batches that one reader may lag behind
+WAITING = 20_000  # changes that one reader may lag behind
 
 
 class Reader:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self.queue: asyncio.Queue[Batch | None] = asyncio.Queue()
+        self._batches: deque[Batch] = deque()
+        self._waiting = 0
+        self._ended = False
+        self._arrived = asyncio.Event()
 
     def put(self, batch: Batch | None) -> None:
-        """On the reader's own loop."""
-        if self.queue.qsize() > WAITING:
-            batch = None
-        self.queue.put_nowait(batch)
+        """On the reader's own loop. None, or too much, ends it: what it has not read it will load anew."""
+        if self._ended:
+            return
+        if batch is None or self._waiting + len(batch[1]) > WAITING:
+            self._ended = True
+            self._batches.clear()
+        else:
+            self._batches.append(batch)
+            self._waiting += len(batch[1])
+        self._arrived.set()
+
+    async def get(self) -> Batch | None:
+        while not self._batches and not self._ended:
+            self._arrived.clear()
+            await self._arrived.wait()
+        if not self._batches:
+            return None
+        batch = self._batches.popleft()
+        self._waiting -= len(batch[1])
+        return batch
 
 
 class Hub:
@@ -41,7 +60,11 @@ class Hub:
     def start_at(self, seq: int) -> None:
         self._forgotten = seq
 
-    def publish(self, seq: int, rows: Rows) -> None:
+    def publish(self, seq: int, rows: Rows | None) -> None:
+        """None: what changed is not known, and every reader must load everything again."""
+        if rows is None:
+            self._start_anew(seq)
+            return
         shown = {place: copy.copy(row) for place, row in rows.items() if place[0] != "lines"}
         with self._lock:
             self._recent.append((seq, shown))
@@ -52,6 +75,14 @@ class Hub:
                 self._forgotten = old
             for reader in self._readers:
                 self._hand(reader, (seq, shown))
+
+    def _start_anew(self, seq: int) -> None:
+        with self._lock:
+            self._recent.clear()
+            self._remembered = 0
+            self._forgotten = seq
+            for reader in self._readers:
+                self._hand(reader, None)
 
     def _hand(self, reader: Reader, batch: Batch | None) -> None:
         try:
@@ -80,7 +111,7 @@ class Hub:
                 self._readers.discard(reader)
 
     async def _follow(self, reader: Reader) -> AsyncIterator[Batch]:
-        while (batch := await reader.queue.get()) is not None:
+        while (batch := await reader.get()) is not None:
             yield batch
 
     def close(self) -> None:

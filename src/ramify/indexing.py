@@ -1,7 +1,10 @@
 """Fills the full-text index behind the writer, from the log: people's and agents' words, tool inputs and results."""
 
+import logging
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -15,7 +18,12 @@ from ramify.protocols.anthropic.wire import Envelope, read_envelope
 from ramify.storage.base import Store, Words
 
 LONGEST = 200_000  # characters of one text; the rest of a giant result is found by looking, not by searching
-BATCH = 100
+STRETCH = 100  # observations of one transaction
+SMALL_STRETCH = 20  # while the writer has work
+STRETCH_CHARACTERS = 4_000_000
+GIVE_WAY = 4  # times as long as it has worked it rests while the writer has work
+RETRY_SECONDS = 5.0
+log = logging.getLogger("ramify")
 
 
 def texts_of(block: Any) -> Iterator[tuple[str, str]]:
@@ -72,10 +80,11 @@ def _answered(seen: Response) -> list[Words]:
 
 
 class Indexer:
-    """A thread that follows the log at its own pace."""
+    """A thread that follows the log at its own pace. Storing and linking go first: `busy` says when they have work."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, busy: Callable[[], bool] = lambda: False) -> None:
         self.store = store
+        self.busy = busy
         self._more = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ramify-index", daemon=True)
@@ -88,27 +97,53 @@ class Indexer:
 
     def catch_up(self) -> int:
         """Indexes what is new; how many observations that were."""
+        count = 0
+        while not self._stop.is_set() and (found := self._stretch(STRETCH)):
+            count += found
+        return count
+
+    def _stretch(self, limit: int) -> int:
         texts: list[Words] = []
-        seen_count, last = 0, self.store.search.indexed()
-        for seq, seen in self.store.observations(last):
-            texts += words_of(self.store, seen)
-            seen_count, last = seen_count + 1, seq
-            if seen_count % BATCH == 0:
-                self.store.search.add(texts, last)
-                texts = []
-                if self._stop.is_set():
-                    return seen_count
-        if seen_count % BATCH:
-            self.store.search.add(texts, last)
-        return seen_count
+        count, size, after = 0, 0, self.store.search.indexed()
+        last = after
+        for seq, seen in islice(self.store.observations(after), limit):
+            found = self._words(seen)
+            texts += found
+            size += sum(len(words.text) for words in found)
+            count, last = count + 1, seq
+            if size > STRETCH_CHARACTERS:
+                break
+        if count:
+            self.store.search.add(texts, after, last)
+        return count
+
+    def _words(self, seen: Observation) -> list[Words]:
+        """What one observation holds is not worth the words of all that follow."""
+        try:
+            return words_of(self.store, seen)
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            log.exception("could not index observation id=%s", seen.id)
+            return []
 
     def _run(self) -> None:
         while not self._stop.is_set():
             self._more.wait(timeout=30)
             self._more.clear()
-            if not self._stop.is_set():
-                self.catch_up()
-                self._stop.wait(0.2)  # gather: many small transactions cost more than one
+            try:
+                self._follow()
+            except Exception:  # locked, full, damaged: the index may lag, and it goes on where it was
+                log.exception("indexing failed; it is tried again")
+                self._more.set()
+                self._stop.wait(RETRY_SECONDS)
+            self._stop.wait(0.2)  # gather: many small transactions cost more than one
+
+    def _follow(self) -> None:
+        while not self._stop.is_set():
+            began = time.monotonic()
+            if not self._stretch(SMALL_STRETCH if self.busy() else STRETCH):
+                return
+            if self.busy():
+                self._stop.wait(GIVE_WAY * (time.monotonic() - began))
 
     def close(self) -> None:
         self._stop.set()

@@ -1,7 +1,8 @@
 """From observation to stored, linked, published. The only writer."""
 
+import logging
+import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
 
 from msgspec import Struct, structs
 
@@ -10,15 +11,18 @@ from ramify.linking.world import Rules, World
 from ramify.model import ids
 from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
 from ramify.model.event import ModelAnswered, ModelCalled, Unreadable
-from ramify.model.observation import Correction, Headers, Observation, Record, Request, Response
-from ramify.model.piece import Layout
+from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.prices import Tokens
 from ramify.protocols.anthropic import decode as anthropic
 from ramify.protocols.anthropic.answer import Answer
 from ramify.protocols.anthropic.bodies import Bodies, Reading
-from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, Store
+from ramify.redaction import Redaction, is_clean
+from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, Store, StoreDown
 
-Publish = Callable[[int, dict[tuple[str, str], Entity | None]], None]
+log = logging.getLogger("ramify")
+Rows = dict[tuple[str, str], Entity | None]
+Publish = Callable[[int, Rows | None], None]
+"""None: another process has written, so what changed is not known."""
 
 
 def no_price(model: str, at: int, tokens: Tokens) -> int | None:
@@ -30,17 +34,6 @@ class Prices(Struct, frozen=True):
 
     price: decide.Price = no_price
     version: str = ""
-
-
-class Redaction(Protocol):
-    """Secrets out, before anything is stored."""
-
-    def piece(self, raw: bytes) -> bytes: ...
-    def observation(self, seen: Observation) -> Observation: ...
-    def headers(self, headers: Headers) -> Headers: ...
-    def finds_nothing(self, seen: Response, blocks: list[dict[str, Any]]) -> bool:
-        """Whether an answer, in its bytes and put together, holds no secret at all."""
-        ...
 
 
 class Reader:
@@ -116,31 +109,56 @@ class Ingest:
         self.redaction = redaction
         self.reader = Recent(store, log)
         self.world = World(self.reader, rules or Rules())
+        self.unlinked = 0  # stored, but a bug of ours kept them from being linked
+        self.lost = 0
+        self._turn = threading.RLock()  # a person's correction comes from another thread than the traffic
+
+    def take(self, batch: Sequence[Observation]) -> int:
+        """As `step`, but our own bugs cost nothing: what cannot be linked is stored all the same, and shown."""
+        try:
+            return self.step(batch)
+        except StoreDown:
+            raise
+        except Exception as bug:
+            if len(batch) == 1:
+                return self._keep_unlinked(batch[0], bug)
+        return sum(self.take([seen]) for seen in batch)  # one bad observation must not take its neighbours with it
 
     def step(self, batch: Sequence[Observation]) -> int:
         """How many were new. On `StoreDown` nothing was stored, and the same batch may be tried again."""
-        try:
-            with self.store.exclusive() as changed:
-                if changed:
-                    self.world.forget()
-                fresh = self._fresh(batch)
-                rows = self._derive(fresh, keep=True) if fresh else {}
-                seq = self.store.seq()
-        except BaseException:
-            self.world.forget()
-            raise
-        if rows and self.publish:
-            self.publish(seq, rows)
-        self.world.trim()
+        with self._turn:
+            try:
+                with self.store.exclusive() as changed:
+                    if changed:
+                        self.world.forget()
+                    fresh = self._fresh(batch)
+                    rows = self._derive(fresh, keep=True) if fresh else {}
+                    seq = self.store.seq()
+            except BaseException:
+                self.world.forget()
+                raise
+            if self.publish and (rows or changed):
+                self.publish(seq, None if changed else rows)
+            self.world.trim()
         return len(fresh)
 
     def derive(self, batch: Sequence[Observation]) -> None:
         """Everything that follows, without the observations themselves: for deriving a log again."""
-        with self.store.exclusive():
-            self._derive(batch, keep=False)
+        try:
+            with self._turn, self.store.exclusive():
+                self._derive(batch, keep=False)
+        except StoreDown:
+            raise
+        except Exception as bug:
+            self.world.forget()
+            if len(batch) == 1:
+                self.store.append((), Changes(unreadable=(not_linked(batch[0], bug),)))
+            else:
+                for seen in batch:
+                    self.derive([seen])
         self.world.trim()
 
-    def _derive(self, batch: Sequence[Observation], keep: bool) -> dict[tuple[str, str], Entity | None]:
+    def _derive(self, batch: Sequence[Observation], keep: bool) -> Rows:
         self.world.begin()
         self.reader.calls.clear()
         self.reader.answers.clear()
@@ -154,10 +172,28 @@ class Ingest:
                 item.layout.forget_before()
         return rows
 
-    def keep_unlinked(self, seen: Observation, reason: str) -> None:
-        """The last resort: what our own bug kept from being linked is stored all the same, and shown."""
-        self.world.forget()
-        self.store.append([Kept(seen)], Changes(unreadable=((seen.id, seen.at, reason),)))
+    def _keep_unlinked(self, seen: Observation, bug: Exception) -> int:
+        log.error("could not link observation id=%s: %r", seen.id, bug, exc_info=bug)
+        try:
+            with self._turn:
+                self.store.append([Kept(self._without_secrets(seen))], Changes(unreadable=(not_linked(seen, bug),)))
+        except StoreDown:
+            raise
+        except Exception:
+            log.exception("lost observation id=%s: the store cannot hold it", seen.id)
+            self.lost += 1
+            return 0
+        self.unlinked += 1
+        return 1
+
+    def _without_secrets(self, seen: Observation) -> Observation:
+        """Where even that fails, the body stays away: a gap is better than a secret."""
+        try:
+            return self.redaction.observation(seen) if self.redaction is not None else seen
+        except Exception:
+            log.exception("could not search observation id=%s for secrets; its body is not kept", seen.id)
+            bare = seen if isinstance(seen, Correction) else structs.replace(seen, body=b"")
+            return structs.replace(bare, headers=()) if isinstance(bare, Request | Response) else bare
 
     def _fresh(self, batch: Sequence[Observation]) -> list[Observation]:
         unique = {seen.id: seen for seen in batch}
@@ -217,33 +253,11 @@ class Ingest:
         return seen
 
 
-def is_clean(redaction: Redaction, layout: Layout) -> bool:
-    """Every piece is searched once; what stands between the pieces, unless all of it was in the body before."""
-    for piece in layout.pieces[layout.common :]:
-        if not piece.clean:
-            if redaction.piece(piece.raw) != piece.raw:
-                return False
-            piece.clean = True
-            if piece.bare is not None:
-                piece.bare.clean = True
-    if layout.common:  # the beginning and the end are those of a body that was clean
-        return True
-    position = 0
-    between: list[bytes] = []
-    spans = [(start, start + len(piece.raw)) for start, piece in zip(layout.starts, layout.pieces, strict=True)]
-    for start, end, piece in layout.others:
-        if not piece.clean and redaction.piece(piece.raw) != piece.raw:
-            return False
-        piece.clean = True
-        spans.append((start, end))
-    for start, end in sorted(spans):
-        between.append(layout.body[position:start])
-        position = end
-    rest = b"".join([*between, layout.body[position:]])
-    return redaction.piece(rest) == rest
+def not_linked(seen: Observation, bug: Exception) -> tuple[str, int, str]:
+    return seen.id, seen.at, f"not linked: {bug!r}"
 
 
-def refs_of(rows: dict[tuple[str, str], Entity | None]) -> list[Ref]:
+def refs_of(rows: Rows) -> list[Ref]:
     """Every id by which somebody else knows what changed."""
     found: list[Ref] = []
     for (table, id), row in rows.items():

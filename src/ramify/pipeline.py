@@ -19,9 +19,11 @@ BATCH = 256
 BATCH_BYTES = 16 * 2**20
 GATHER_SECONDS = 0.04
 RETRY_SECONDS = 1.0
+CLOSE_SECONDS = 5.0  # after that the rest goes to the spool, and the next start stores it
 DRAIN = 200
 
 Redact = Callable[[Observation], Observation]
+LeftOpen = Callable[[], Sequence[Observation]]
 
 
 def weight(seen: Observation) -> int:
@@ -38,15 +40,17 @@ class Pipeline:
         self.queue_limit = queue_limit
         self.queue_bytes = queue_bytes
         self.dropped = 0
-        self.failed = 0
         self.stored = 0
         self.problem = ""
         self.on_stored: Callable[[], None] = lambda: None
         self.on_safe: Callable[[int], None] = lambda count: None  # so many are stored, spooled or given up
+        self.left_open: LeftOpen | None = None  # asked once, when nothing of an earlier run waits in the spool any more
         self._queue: deque[Observation] = deque()
         self._waiting_bytes = 0
         self._arrived = threading.Condition()
         self._closing = False
+        self._close_by = 0.0
+        self._ended = False
         self._busy = False
         self._retry_at = 0.0
         self._thread = threading.Thread(target=self._run, name="ramify-writer", daemon=True)
@@ -60,7 +64,8 @@ class Pipeline:
         size = weight(seen)
         with self._arrived:
             # Twice the bound: between one and two the writer moves everything to the spool instead of linking it.
-            if len(self._queue) >= 2 * self.queue_limit or self._waiting_bytes + size > 2 * self.queue_bytes:
+            full = len(self._queue) >= 2 * self.queue_limit or self._waiting_bytes + size > 2 * self.queue_bytes
+            if full or self._ended:
                 self.dropped += 1
                 return
             self._queue.append(seen)
@@ -70,7 +75,7 @@ class Pipeline:
 
     @property
     def lost(self) -> int:
-        return self.dropped + (self.spool.lost if self.spool else 0)
+        return self.dropped + self.ingest.lost + (self.spool.lost if self.spool else 0)
 
     def state(self) -> dict[str, object]:
         return {
@@ -79,7 +84,7 @@ class Pipeline:
             "spooled": len(self.spool) if self.spool else 0,
             "spooled_bytes": self.spool.bytes if self.spool else 0,
             "lost": self.lost,
-            "unlinked": self.failed,
+            "unlinked": self.ingest.unlinked,
             "stored": self.stored,
             "problem": self.problem,
         }
@@ -99,6 +104,7 @@ class Pipeline:
 
     def close(self) -> None:
         with self._arrived:
+            self._close_by = time.monotonic() + CLOSE_SECONDS
             self._closing = True
             self._arrived.notify()
         if self._thread.is_alive():
@@ -107,29 +113,40 @@ class Pipeline:
     # -- the writer ---------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        while True:
-            batch, crowded = self._take()
-            if not batch and self._closing:
-                self._drain()
-                return
+        while not self._is_over():
+            try:
+                self._tell_left_open()
+                batch, crowded = self._take()
+            except Exception:  # the writer outlives every bug
+                log.exception("the writer failed")
+                continue
             try:
                 self._write(batch, crowded)
-            except Exception:  # the writer outlives every bug; what it could not link is kept and counted
-                log.exception("writer failed on a batch of %d observations", len(batch))
+            except Exception:
+                log.exception("the writer failed on a batch of %d observations", len(batch))
             finally:
                 self._busy = False
                 self.on_safe(len(batch))
 
+    def _is_over(self) -> bool:
+        with self._arrived:
+            over = self._closing and not self._queue
+        if over:
+            self._drain_last()
+        with self._arrived:
+            self._ended = over and not self._queue
+            return self._ended
+
     def _take(self) -> tuple[list[Observation], bool]:
         with self._arrived:
             while not self._queue and not self._closing:
-                if not self._arrived.wait(timeout=self._pause()) and self._must_drain():
+                if not self._arrived.wait(timeout=self._pause()):
                     break
         if self._queue and not self._closing and len(self._queue) < BATCH:
             time.sleep(GATHER_SECONDS)  # one durable commit for all that comes in this time
         with self._arrived:
             self._busy = True
-            crowded = len(self._queue) > self.queue_limit or self._waiting_bytes > self.queue_bytes
+            crowded = self._is_crowded()
             batch: list[Observation] = []
             size = 0
             while self._queue and len(batch) < BATCH and (size < BATCH_BYTES or not batch):
@@ -139,14 +156,20 @@ class Pipeline:
             self._waiting_bytes -= size
             return batch, crowded
 
+    def _is_crowded(self) -> bool:
+        return len(self._queue) > self.queue_limit or self._waiting_bytes > self.queue_bytes
+
+    def _is_late(self) -> bool:
+        return self._closing and time.monotonic() > self._close_by
+
     def _pause(self) -> float:
-        return 0.2 if self._must_drain() else 60.0
+        return 0.2 if self._must_drain() or self.left_open is not None else 60.0
 
     def _must_drain(self) -> bool:
         return self.spool is not None and len(self.spool) > 0
 
     def _write(self, batch: Sequence[Observation], crowded: bool) -> None:
-        if batch and self.spool is not None and (crowded or self._must_drain()):
+        if batch and self.spool is not None and (crowded or self._must_drain() or self._is_late()):
             self._spool(batch)
         elif batch:
             self._store(batch)
@@ -156,7 +179,15 @@ class Pipeline:
     def _spool(self, batch: Sequence[Observation]) -> None:
         """Secrets are cut out before anything reaches a disk, here as in the store."""
         if self.spool is not None:
-            self.spool.append([self.redact(seen) for seen in batch])
+            self.spool.append([clean for seen in batch if (clean := self._without_secrets(seen)) is not None])
+
+    def _without_secrets(self, seen: Observation) -> Observation | None:
+        try:
+            return self.redact(seen)
+        except Exception:
+            log.exception("lost observation id=%s: it could not be searched for secrets", seen.id)
+            self.dropped += 1
+            return None
 
     def _store(self, batch: Sequence[Observation]) -> None:
         while True:
@@ -174,23 +205,9 @@ class Pipeline:
                 time.sleep(RETRY_SECONDS)  # nowhere else to put it: `put` counts what no longer fits
 
     def _step(self, batch: Sequence[Observation]) -> None:
-        try:
-            self.stored += self.ingest.step(batch)
-        except StoreDown:
-            raise
-        except Exception as bug:
-            if len(batch) == 1:
-                self._keep_unlinked(batch[0], bug)
-                return
-            for seen in batch:  # one bad observation must not take its neighbours with it
-                self._step([seen])
+        self.stored += self.ingest.take(batch)
         self.problem = ""
         self.on_stored()
-
-    def _keep_unlinked(self, seen: Observation, bug: Exception) -> None:
-        log.error("could not link observation id=%s: %r", seen.id, bug, exc_info=bug)
-        self.failed += 1
-        self.ingest.keep_unlinked(seen, f"not linked: {bug!r}")
 
     def _away(self, problem: str) -> None:
         if self.problem != problem:
@@ -200,8 +217,8 @@ class Pipeline:
 
     def _drain(self) -> None:
         """From the spool to the store, in order; a batch is dropped from the spool only once it is stored."""
-        while self.spool is not None and len(self.spool):
-            waiting = self.spool.read(DRAIN)
+        while self.spool is not None and len(self.spool) and not self._is_late():
+            waiting = self.spool.read(DRAIN, BATCH_BYTES)
             if not waiting:
                 return
             try:
@@ -210,5 +227,24 @@ class Pipeline:
                 self._away(str(problem))
                 return
             self.spool.drop(len(waiting))
-            if len(self._queue) > self.queue_limit and not self._closing:
+            if self._is_crowded() and not self._closing:
                 return
+
+    def _drain_last(self) -> None:
+        try:
+            self._drain()
+        except Exception:
+            log.exception("what waits in the spool stays there until the next start")
+
+    def _tell_left_open(self) -> None:
+        """Only now: a call that an earlier run left open may have been in the spool until here."""
+        if self.left_open is None or self._must_drain() or self._closing or time.monotonic() < self._retry_at:
+            return
+        try:
+            found = self.left_open()
+        except Exception as problem:  # the store cannot even be read
+            self._away(str(problem))
+            return
+        self.left_open = None
+        for start in range(0, len(found), BATCH):
+            self._store(found[start : start + BATCH])

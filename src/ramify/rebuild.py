@@ -1,7 +1,7 @@
 """Derives everything again from the log, into a store of its own, compares, and puts it in place at once."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ COMPARED = ("calls", "tasks", "tools", "lines", "conversations", "corrections")
 
 def rebuild(store: Sqlite, rules: Rules, prices: Prices, dry_run: bool, progress: Progress) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="ramify-rebuild-", dir=_folder(store)) as folder:
-        scratch = Sqlite("scratch", str(Path(folder) / "scratch.db"))
+        scratch = Sqlite("scratch", str(Path(folder) / "scratch.db"), durable=False)
         try:
             ingest = Ingest(scratch, rules, prices, log=store)
             last = _replay(store, ingest, 0, progress)
@@ -59,15 +59,28 @@ def differences(old: Sqlite, new: Sqlite) -> tuple[list[dict[str, Any]], int]:
     moved: list[dict[str, Any]] = []
     same = 0
     for table in COMPARED:
-        before = {row.id: row for row in old.docs(table)}
-        after = {row.id: row for row in new.docs(table)}
-        for id in sorted(set(before) | set(after)):
-            was, now = before.get(id), after.get(id)
+        for was, now in side_by_side(old.docs(table), new.docs(table)):
             if was == now:
                 same += 1
             else:
+                id = was.id if was else now.id if now else ""
                 moved.append({"id": id, "table": table, "was": place(was), "now": place(now)})
     return moved, same
+
+
+def side_by_side(old: Iterator[Entity], new: Iterator[Entity]) -> Iterator[tuple[Entity | None, Entity | None]]:
+    """Both are ordered by id; neither need fit into memory."""
+    was, now = next(old, None), next(new, None)
+    while was is not None or now is not None:
+        if was is not None and now is not None and was.id == now.id:
+            yield was, now
+            was, now = next(old, None), next(new, None)
+        elif now is None or (was is not None and was.id < now.id):
+            yield was, None
+            was = next(old, None)
+        else:
+            yield None, now
+            now = next(new, None)
 
 
 def place(row: Entity | None) -> str:

@@ -73,20 +73,42 @@ class Spool:
                 self._lost_file.write(self.lost)
             return refused
 
-    def read(self, limit: int) -> list[Observation]:
-        """The oldest that wait. They go on waiting until they are dropped."""
+    def read(self, limit: int, limit_bytes: int = 1 << 62) -> list[Observation]:
+        """The oldest that wait; more than one only within `limit_bytes`. They go on waiting until they are dropped."""
         with self._lock:
             found: list[Observation] = []
             self._read_ends = []
+            size = 0
             for segment, end, message in self._waiting():
-                if len(found) == limit:
+                size += len(message)
+                if len(found) == limit or (found and size > limit_bytes):
                     break
                 try:
                     found.append(self._decoder.decode(message))
                 except msgspec.MsgspecError:
                     continue  # whole, but of a version that we do not know: dropped with what follows it
                 self._read_ends.append((segment, end))
+            if not found and self._count and self._can_open():
+                self._give_up()
             return found
+
+    def _can_open(self) -> bool:
+        """Too many open files, say, is no reason to give anything up."""
+        try:
+            for segment in self._sizes:
+                self._path(segment).open("rb").close()
+        except OSError:
+            return False
+        return True
+
+    def _give_up(self) -> None:
+        """Nothing of what waits can be read. Kept, it would stand in the way of all that comes."""
+        self.lost += self._count
+        self._lost_file.write(self.lost)
+        self._count = 0
+        self._front = (max(self._sizes, default=self._front[0]) + 1, 0)
+        self._position_file.write(*self._front)
+        self._forget_read()
 
     def drop(self, count: int) -> None:
         """Forgets the first `count` of what the last `read` gave. Raises ValueError for more than that."""

@@ -54,7 +54,7 @@ def read_frames(wire: socket.socket) -> Iterator[tuple[bytes, bytes]]:
 class RemotePipeline:
     """The sending side; what `Pipeline` is, for whoever observes."""
 
-    def __init__(self, start: dict[str, Any], publish: Callable[[int, Rows], None], queue_limit: int, queue_bytes: int) -> None:
+    def __init__(self, start: dict[str, Any], publish: Callable[[int, Rows | None], None], queue_limit: int, queue_bytes: int) -> None:
         self._start = json.dumps(start).encode()
         self._publish = publish
         self._most, self._most_bytes = 2 * queue_limit, 2 * queue_bytes
@@ -174,12 +174,16 @@ class RemotePipeline:
             case {"state": dict(state)}:
                 self._state = state
             case {"seq": int(seq)}:
-                rows: Rows = {}
-                for table, id, doc in msgspec.msgpack.decode(body):
-                    rows[table, id] = _decoders[table].decode(doc) if doc is not None else None
-                self._publish(seq, rows)
+                self._publish(seq, read_rows(body) if body else None)
             case _:
                 log.warning("the writer said something unknown keys=%s", sorted(message))
+
+
+def read_rows(body: bytes) -> Rows:
+    return {
+        (table, id): _decoders[table].decode(doc) if doc is not None else None
+        for table, id, doc in msgspec.msgpack.decode(body)
+    }
 
 
 class Wire:
@@ -199,7 +203,10 @@ class Wire:
             except OSError:
                 self._gone = True
 
-    def publish(self, seq: int, rows: Rows) -> None:
+    def publish(self, seq: int, rows: Rows | None) -> None:
+        if rows is None:
+            self.send({"seq": seq})
+            return
         listed = [(table, id, _encode(row) if row is not None else None) for (table, id), row in rows.items() if table != "lines"]
         self.send({"seq": seq}, _encode(listed))
 

@@ -286,8 +286,11 @@ def judge(world: World, call: Call) -> None:
 
 
 def _changed_by_results(world: World, call: Call, chain: Chain) -> bool:
-    """A result that the client cleared has become known: the request is read again."""
-    if not any(world.result_atom(call, native) for native in chain.unresolved):
+    """A result that the client cleared has become known: the request is read again.
+
+    A chain that was not remembered knows it already; then only its end tells.
+    """
+    if chain.end == call.end and not any(world.result_atom(call, native) for native in chain.unresolved):
         return False
     world.remove(chain_key("end", call.end), call.started, call.id)
     if call.after:

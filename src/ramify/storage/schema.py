@@ -44,6 +44,8 @@ STEPS: tuple[str, ...] = (
         value TEXT, kind TEXT, entity TEXT, id TEXT, PRIMARY KEY (value, kind, entity, id)) WITHOUT ROWID;
     CREATE TABLE unreadable (observation TEXT PRIMARY KEY, at INTEGER, reason TEXT) WITHOUT ROWID;
     """,
+    # What lies beside the file (the search index) can tell whether it belongs to it.
+    "INSERT INTO facts VALUES ('identity', random() & 0x7fffffffffffffff)",
 )
 
 PROJECTIONS = ("calls", "tools", "tasks", "lines", "conversations", "corrections", "keys", "refs", "unreadable")

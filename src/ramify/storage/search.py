@@ -5,7 +5,9 @@ It can be thrown away: what it lacks is read again from the log.
 
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 from ramify.storage.base import Words
 
@@ -19,29 +21,65 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, content='', tokenize='
 
 
 class Search:
-    def __init__(self, path: str) -> None:
-        self._lock = threading.Lock()
-        self._connection = sqlite3.connect(path or ":memory:", timeout=5, isolation_level=None, check_same_thread=False)
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = NORMAL")
-        self._connection.executescript(TABLES)
+    """`identity` is that of the store: an index that was left behind by another one is emptied."""
 
-    def add(self, texts: Sequence[Words], seq: int) -> None:
-        """All of a stretch of the log, or none of it."""
+    def __init__(self, path: str, identity: int) -> None:
+        self._lock = threading.Lock()
+        self._path = path
+        self._identity = identity
+        try:
+            self._open()
+        except sqlite3.DatabaseError as problem:
+            if type(problem) is not sqlite3.DatabaseError:
+                raise
+            self._renew()  # damaged, or no database at all
+
+    def _open(self) -> None:
+        self._connection = sqlite3.connect(self._path or ":memory:", timeout=5, isolation_level=None, check_same_thread=False)
+        try:
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection.executescript(TABLES)
+            if self._fact("identity") != self._identity:
+                self.clear()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _renew(self) -> None:
+        for ending in ("", "-wal", "-shm"):
+            Path(self._path + ending).unlink(missing_ok=True)
+        self._open()
+
+    def _fact(self, name: str) -> int:
+        row = self._connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return int(row[0]) if row else 0
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                for words in texts:
-                    row = self._connection.execute(
-                        "INSERT INTO texts (call, side, message, block, kind) VALUES (?, ?, ?, ?, ?)",
-                        (words.call, words.side, words.message, words.block, words.kind),
-                    ).lastrowid
-                    self._connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (row, words.text))
-                self._connection.execute("INSERT OR REPLACE INTO facts VALUES ('indexed', ?)", (seq,))
+                yield self._connection
                 self._connection.execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
                 raise
+
+    def add(self, texts: Sequence[Words], after: int, seq: int) -> bool:
+        """All of the log from `after` to `seq`, or none of it: another process may have been there first."""
+        with self._writing() as connection:
+            if self._fact("indexed") != after:
+                return False
+            for words in texts:
+                row = connection.execute(
+                    "INSERT INTO texts (call, side, message, block, kind) VALUES (?, ?, ?, ?, ?)",
+                    (words.call, words.side, words.message, words.block, words.kind),
+                ).lastrowid
+                connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (row, words.text))
+            connection.execute("INSERT OR REPLACE INTO facts VALUES ('indexed', ?)", (seq,))
+            return True
 
     def find(self, text: str, limit: int, before: int | None) -> list[tuple[int, Words]]:
         """Newest first: ranking over a common word would read every hit."""
@@ -55,14 +93,14 @@ class Search:
 
     def indexed(self) -> int:
         with self._lock:
-            row = self._connection.execute("SELECT value FROM facts WHERE name = 'indexed'").fetchone()
-        return int(row[0]) if row else 0
+            return self._fact("indexed")
 
     def clear(self) -> None:
-        with self._lock:
-            self._connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
-            self._connection.execute("DELETE FROM texts")
-            self._connection.execute("DELETE FROM facts")
+        with self._writing() as connection:
+            connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
+            connection.execute("DELETE FROM texts")
+            connection.execute("DELETE FROM facts")
+            connection.execute("INSERT INTO facts VALUES ('identity', ?)", (self._identity,))
 
     def close(self) -> None:
         with self._lock:

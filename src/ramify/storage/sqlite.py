@@ -1,9 +1,8 @@
 """The embedded engine: one file, one writer, readers that never wait. `memory:` is the same without a file."""
 
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,14 @@ import msgspec
 from ramify.model.entity import TABLES, Call, Conversation, Entity, Line, Task, ToolCall
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
-from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, StoreDown
+from ramify.storage.base import Ask, Changes, Entry, Kept, Ref
 from ramify.storage.fold import Folder, unfold
-from ramify.storage.schema import APPLICATION_ID, PROJECTIONS, STEPS
+from ramify.storage.schema import PROJECTIONS, STEPS
 from ramify.storage.search import Search
+from ramify.storage.sqlite_file import SqliteFile
 
 NEWEST = 64
 CHUNK = 400
-PAGES = 4000  # of 4 KiB in the write-ahead log before it is folded back, off the writer's path where possible
 _encoder = msgspec.msgpack.Encoder()
 _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
 _heads = msgspec.msgpack.Decoder(Request | Response | Record | Correction)
@@ -63,126 +62,45 @@ def _upsert(table: str) -> str:
 _UPSERT = {table: _upsert(table) for table in TABLES}
 
 
-def open_sqlite(url: str) -> "Sqlite":
+def open_sqlite(url: str, busy_seconds: float = 5.0) -> "Sqlite":
     path = url.removeprefix("sqlite:") if url.startswith("sqlite:") else ""
     if path:
-        Path(path).expanduser().parent.mkdir(parents=True, exist_ok=True)
-        path = str(Path(path).expanduser())
-    return Sqlite(url, path)
+        place = Path(path).expanduser()
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise _mistake(url, problem.strerror or str(problem)) from problem
+        if place.is_dir():
+            raise UserMistake(f"the store {url} is a folder", "name a file in it, such as ramify.db")
+        path = str(place)
+    return Sqlite(url, path, busy_seconds)
 
 
 class Sqlite:
     """Also the `Blobs` of its folder: pieces live in the same file and the same transaction."""
 
-    def __init__(self, url: str, path: str, busy_seconds: float = 5.0) -> None:
+    def __init__(
+        self, url: str, path: str, busy_seconds: float = 5.0, steps: Sequence[str] = STEPS, durable: bool = True
+    ) -> None:
         self.url = url
         self.path = path
-        self.busy_seconds = busy_seconds
-        self._lock = threading.RLock()
-        self._local = threading.local()
-        self._readers: list[sqlite3.Connection] = []
-        self._exclusive_thread = 0
-        self._data_version = 0
-        try:
-            self._writer = self._connect()
-            self._prepare()
-        except sqlite3.DatabaseError as problem:
-            raise _mistake(url, problem) from problem
         self._folder = Folder(self)
-        self.search = Search(f"{path}.search" if path else "")
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self.path or ":memory:", timeout=self.busy_seconds, isolation_level=None, check_same_thread=False,
-            cached_statements=256,
-        )
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("PRAGMA cache_size = -65536")
-        return connection
-
-    def _prepare(self) -> None:
-        version = self._writer.execute("PRAGMA user_version").fetchone()[0]
-        application = self._writer.execute("PRAGMA application_id").fetchone()[0]
-        foreign = self._writer.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] and application != APPLICATION_ID
-        if foreign:
-            raise UserMistake(f"{self.path} is a database of another program", "choose another file with --store sqlite:PATH")
-        if version > len(STEPS):
-            raise UserMistake(
-                f"{self.path} was written by a newer Ramify (schema {version}, this one knows {len(STEPS)})",
-                "upgrade Ramify, or choose another file with --store sqlite:PATH",
-            )
-        self._writer.execute("PRAGMA journal_mode = WAL")
-        self._writer.execute(f"PRAGMA wal_autocheckpoint = {PAGES}")
-        for step in range(version, len(STEPS)):
-            self._writer.executescript(
-                f"BEGIN IMMEDIATE; {STEPS[step]}; PRAGMA application_id = {APPLICATION_ID};"
-                f"PRAGMA user_version = {step + 1}; COMMIT;"
-            )
-
-    # -- connections -------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection of this thread's own; in memory there is only one, and it is shared in turn."""
-        if not self.path or self._exclusive_thread == threading.get_ident():
-            with self._lock:
-                yield self._writer
-            return
-        connection = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = self._connect()
-            connection.execute("PRAGMA query_only = ON")
-            with self._lock:
-                self._readers.append(connection)
-        yield connection
+        try:
+            self._file = SqliteFile(path, steps, self._folder.forget, busy_seconds, durable)
+            self.search = Search(f"{path}.search" if path else "", int(self.fact("identity") or 0))
+        except sqlite3.DatabaseError as problem:
+            raise _mistake(url, str(problem)) from problem
 
     def _read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        with self._reading() as connection:
-            return connection.execute(sql, parameters).fetchall()
+        return self._file.read(sql, parameters)
 
-    @contextmanager
-    def exclusive(self) -> Iterator[bool]:
-        """One transaction for all that this thread reads and writes inside; nobody else writes meanwhile.
-
-        Gives whether somebody else has written since the last time: then nothing remembered can be trusted.
-        """
-        with self._lock:
-            if self._exclusive_thread == threading.get_ident():
-                yield False
-                return
-            try:
-                self._writer.execute("BEGIN IMMEDIATE")
-                self._exclusive_thread = threading.get_ident()
-                yield self._changed_elsewhere()
-                self._writer.execute("COMMIT")
-            except BaseException as problem:
-                self._folder.forget()
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
-                if isinstance(problem, sqlite3.DatabaseError):
-                    raise StoreDown(str(problem)) from problem
-                raise
-            finally:
-                self._exclusive_thread = 0
-
-    def _changed_elsewhere(self) -> bool:
-        version = self._writer.execute("PRAGMA data_version").fetchone()[0]
-        changed = bool(version != self._data_version)
-        self._data_version = version
-        if changed:
-            self._folder.forget()
-        return changed
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self.exclusive():
-            yield self._writer
+    def exclusive(self) -> AbstractContextManager[bool]:
+        return self._file.exclusive()
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def append(self, kept: Sequence[Kept], changes: Changes) -> int:
-        with self._writing() as connection:
+        with self._file.writing() as connection:
             raw = sum(self._put_observation(connection, item) for item in kept)
             self._put_changes(connection, changes)
             connection.execute(
@@ -196,11 +114,11 @@ class Sqlite:
         body = getattr(seen, "body", b"")
         kind, folded = self._folder.fold(body, item.layout)
         head = msgspec.structs.replace(seen, body=b"") if body else seen
-        connection.execute(
+        put = connection.execute(
             "INSERT OR IGNORE INTO observations (id, kind, project, at, head, body_kind, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (seen.id, type(seen).__name__.lower(), seen.project, seen.at, _encoder.encode(head), kind, folded),
         )
-        return len(body)
+        return len(body) if put.rowcount else 0
 
     def _put_changes(self, connection: sqlite3.Connection, changes: Changes) -> None:
         for (table, id), row in changes.rows.items():
@@ -220,26 +138,31 @@ class Sqlite:
 
     def take_projections(self, other: "Sqlite") -> None:
         """Everything derived, from another store with the same log; all at once, so that readers see old or new."""
-        with self._writing() as connection:
+        with self._file.writing() as connection:
             for table in PROJECTIONS:
                 connection.execute(f"DELETE FROM {table}")
-                found = other._writer.execute(f"SELECT * FROM {table}")
+                found = other._file.writer.execute(f"SELECT * FROM {table}")
                 marks = ", ".join("?" * len(found.description))
                 while rows := found.fetchmany(1000):
                     connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+        self._file.distrust()
 
     def docs(self, table: str) -> Iterator[Entity]:
-        for (doc,) in self._read(f"SELECT doc FROM {table} ORDER BY id"):
-            yield _decoders[table].decode(doc)
+        """Ordered by id, a page at a time: there may be millions."""
+        after = ""
+        while rows := self._read(f"SELECT id, doc FROM {table} WHERE id > ? ORDER BY id LIMIT 1000", (after,)):
+            for _, doc in rows:
+                yield _decoders[table].decode(doc)
+            after = rows[-1][0]
 
     # -- blobs, inside the writer's transaction -----------------------------------------------------------------------
 
     def put(self, digest: bytes, size: int, packed: Callable[[], tuple[int, bytes]]) -> int:
-        row = self._writer.execute("SELECT id FROM blobs WHERE digest = ?", (digest,)).fetchone()
+        row = self._file.writer.execute("SELECT id FROM blobs WHERE digest = ?", (digest,)).fetchone()
         if row is not None:
             return int(row[0])
         kind, payload = packed()
-        found = self._writer.execute(
+        found = self._file.writer.execute(
             "INSERT INTO blobs (digest, kind, size, payload) VALUES (?, ?, ?, ?)", (digest, kind, size, payload)
         ).lastrowid
         assert found is not None
@@ -309,7 +232,7 @@ class Sqlite:
 
     def _find_each(self, keys: Sequence[int]) -> dict[int, list[Entry]]:
         found: dict[int, list[Entry]] = {}
-        with self._reading() as connection:
+        with self._file.reading() as connection:
             for key in keys:
                 rows = connection.execute(
                     "SELECT at, ref FROM keys WHERE key = ? ORDER BY at DESC, ref DESC LIMIT ?", (key, NEWEST)
@@ -322,8 +245,7 @@ class Sqlite:
         return _decoders[table].decode(rows[0][0]) if rows else None
 
     def page(self, table: str, ask: Ask) -> list[Entity]:
-        clauses = [f"{column} = ?" for column in ask.where]
-        parameters: list[Any] = list(ask.where.values())
+        clauses, parameters = _equal(ask.where)
         direction, compare = ("ASC", ">") if ask.ascending else ("DESC", "<")
         if ask.behind is not None:
             clauses.append(f"({ask.order}, id) {compare} (?, ?)")
@@ -342,9 +264,9 @@ class Sqlite:
         return found
 
     def count(self, table: str, where: dict[str, str] | None = None) -> int:
-        clauses = " AND ".join(f"{column} = ?" for column in where or {})
-        sql = f"SELECT count(*) FROM {table}" + (f" WHERE {clauses}" if clauses else "")
-        return int(self._read(sql, tuple((where or {}).values()))[0][0])
+        clauses, parameters = _equal(where or {})
+        sql = f"SELECT count(*) FROM {table}" + (f" WHERE {' AND '.join(clauses)}" if clauses else "")
+        return int(self._read(sql, parameters)[0][0])
 
     def refs(self, value: str) -> list[Ref]:
         return [Ref(*row) for row in self._read("SELECT value, kind, entity, id FROM refs WHERE value = ?", (value,))]
@@ -364,7 +286,7 @@ class Sqlite:
         return rows[0][0] if rows else None
 
     def set_fact(self, name: str, value: str | bytes | int) -> None:
-        with self._writing() as connection:
+        with self._file.writing() as connection:
             connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def check(self) -> str:
@@ -380,15 +302,20 @@ class Sqlite:
         return {"bytes": pages * size, "raw_bytes": int(raw[0][0]) if raw else 0}
 
     def close(self) -> None:
-        with self._lock:
-            for connection in self._readers:
-                connection.close()
-            self._writer.close()
-            self.search.close()
+        self._file.close()
+        self.search.close()
 
 
-def _mistake(url: str, problem: Exception) -> Exception:
-    text = str(problem)
+def _equal(where: dict[str, str]) -> tuple[list[str], list[Any]]:
+    """`running` is written out: SQLite uses the small index of what runs only where it can see the word."""
+    if where.get("status") == "running":
+        clauses, rest = ["status = 'running'"], {column: value for column, value in where.items() if column != "status"}
+    else:
+        clauses, rest = [], where
+    return [*clauses, *(f"{column} = ?" for column in rest)], list(rest.values())
+
+
+def _mistake(url: str, text: str) -> UserMistake:
     if "locked" in text:
         return UserMistake(f"the store {url} is locked by another program", "stop the other writer, or use another --store")
     if "not a database" in text:

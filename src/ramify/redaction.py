@@ -1,0 +1,43 @@
+"""What ingest asks of whoever cuts secrets out, and how little of a growing body must be searched for them."""
+
+from typing import Any, Protocol
+
+from ramify.model.observation import Headers, Observation, Response
+from ramify.model.piece import Layout
+
+
+class Redaction(Protocol):
+    """Secrets out, before anything is stored."""
+
+    def piece(self, raw: bytes) -> bytes: ...
+    def observation(self, seen: Observation) -> Observation: ...
+    def headers(self, headers: Headers) -> Headers: ...
+    def finds_nothing(self, seen: Response, blocks: list[dict[str, Any]]) -> bool:
+        """Whether an answer, in its bytes and put together, holds no secret at all."""
+        ...
+
+
+def is_clean(redaction: Redaction, layout: Layout) -> bool:
+    """Every piece is searched once; what stands between the pieces, unless all of it was in the body before."""
+    for piece in layout.pieces[layout.common :]:
+        if not piece.clean:
+            if redaction.piece(piece.raw) != piece.raw:
+                return False
+            piece.clean = True
+            if piece.bare is not None:
+                piece.bare.clean = True
+    if layout.common:  # the beginning and the end are those of a body that was clean
+        return True
+    position = 0
+    between: list[bytes] = []
+    spans = [(start, start + len(piece.raw)) for start, piece in zip(layout.starts, layout.pieces, strict=True)]
+    for start, end, piece in layout.others:
+        if not piece.clean and redaction.piece(piece.raw) != piece.raw:
+            return False
+        piece.clean = True
+        spans.append((start, end))
+    for start, end in sorted(spans):
+        between.append(layout.body[position:start])
+        position = end
+    rest = b"".join([*between, layout.body[position:]])
+    return redaction.piece(rest) == rest

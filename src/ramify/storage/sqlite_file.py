@@ -1,0 +1,210 @@
+"""A SQLite file that is open: one connection that writes, one for each thread that reads, and the steps of its schema."""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ramify.model.mistake import UserMistake
+from ramify.storage.base import StoreDown
+from ramify.storage.schema import APPLICATION_ID
+
+PAGES = 4000  # of 4 KiB in the write-ahead log before it is folded back
+OUR_FAULT = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.InternalError)
+"""Trying the same again would fail again; everything else that SQLite raises is the file's or the disk's trouble."""
+
+
+def is_away(problem: BaseException) -> bool:
+    return isinstance(problem, sqlite3.DatabaseError) and not isinstance(problem, OUR_FAULT)
+
+
+class SqliteFile:
+    """`forget` is called when what was remembered of the file may not be true any more."""
+
+    def __init__(self, path: str, steps: Sequence[str], forget: Callable[[], None], busy_seconds: float, durable: bool) -> None:
+        self.path = path
+        self._forget = forget
+        self._busy_seconds = busy_seconds
+        self._synchronous = "FULL" if durable else "OFF"
+        self._lock = threading.RLock()
+        self._readers: dict[int, sqlite3.Connection] = {}
+        self._owner = 0
+        self._stale = False
+        self._closed = False
+        self.writer = self._connect()
+        try:
+            self._prepare(steps)
+            self._version = self._pragma("data_version")
+        except BaseException:
+            self.writer.close()
+            raise
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path or ":memory:", timeout=self._busy_seconds, isolation_level=None, check_same_thread=False,
+            cached_statements=256,
+        )
+        connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA cache_size = -65536")
+        return connection
+
+    def _pragma(self, name: str) -> int:
+        return int(self.writer.execute(f"PRAGMA {name}").fetchone()[0])
+
+    # -- the schema ---------------------------------------------------------------------------------------------------
+
+    def _prepare(self, steps: Sequence[str]) -> None:
+        tables = self.writer.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if tables and self._pragma("application_id") != APPLICATION_ID:
+            raise UserMistake(f"{self.path} is a database of another program", "choose another file with --store sqlite:PATH")
+        self._write_ahead()
+        version = self._pragma("user_version")
+        if version > len(steps):
+            raise UserMistake(
+                f"{self.path} was written by a newer Ramify (schema {version}, this one knows {len(steps)})",
+                "upgrade Ramify, or choose another file with --store sqlite:PATH",
+            )
+        if version < len(steps):
+            self._bring_up(steps)
+
+    def _write_ahead(self) -> None:
+        """On a new file two processes may want this at once, and SQLite lets the second one fail without waiting."""
+        end = time.monotonic() + self._busy_seconds
+        while True:
+            try:
+                self.writer.execute("PRAGMA journal_mode = WAL")
+                self.writer.execute(f"PRAGMA wal_autocheckpoint = {PAGES}")
+                return
+            except sqlite3.OperationalError as problem:
+                if "locked" not in str(problem) or time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
+
+    def _bring_up(self, steps: Sequence[str]) -> None:
+        """All missing steps or none; the version is read again once nobody else can change it."""
+        self.writer.execute("BEGIN IMMEDIATE")
+        try:
+            for step in steps[self._pragma("user_version") :]:
+                for statement in statements(step):
+                    self.writer.execute(statement)
+            self.writer.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            self.writer.execute(f"PRAGMA user_version = {len(steps)}")
+            self.writer.execute("COMMIT")
+        except BaseException:
+            self._undo()
+            raise
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection of this thread's own; in memory there is only one, and it is shared in turn."""
+        if not self.path or self._owner == threading.get_ident():
+            with self._lock:
+                yield self.writer
+            return
+        yield self._readers.get(threading.get_ident()) or self._new_reader()
+
+    def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        with self.reading() as connection:
+            return connection.execute(sql, parameters).fetchall()
+
+    def _new_reader(self) -> sqlite3.Connection:
+        with self._lock:
+            if self._closed:
+                raise sqlite3.ProgrammingError("the store is closed")
+            self._close_readers(set(self._readers) - {thread.ident for thread in threading.enumerate()})
+            connection = self._connect()
+            connection.execute("PRAGMA query_only = ON")
+            self._readers[threading.get_ident()] = connection
+            return connection
+
+    def _close_readers(self, threads: set[int]) -> None:
+        for thread in threads:
+            self._readers.pop(thread).close()
+
+    # -- writing ------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def exclusive(self) -> Iterator[bool]:
+        """One transaction for all that this thread reads and writes inside; nobody else writes meanwhile.
+
+        Gives whether somebody else has written since the last time: then nothing remembered can be trusted.
+        """
+        with self._lock:
+            if self._owner == threading.get_ident():
+                yield False
+                return
+            self._begin()
+            try:
+                yield self._changed_elsewhere()
+                self.writer.execute("COMMIT")
+            except BaseException as problem:
+                self._undo()
+                if is_away(problem):
+                    raise StoreDown(str(problem)) from problem
+                raise
+            finally:
+                self._owner = 0
+
+    def _begin(self) -> None:
+        if self._closed:
+            raise StoreDown("the store is closed")
+        try:
+            self.writer.execute("BEGIN IMMEDIATE")
+        except sqlite3.DatabaseError as problem:
+            raise StoreDown(str(problem)) from problem
+        self._owner = threading.get_ident()
+
+    def _undo(self) -> None:
+        """SQLite rolls back by itself after some failures; a disk that is gone may fail this as well."""
+        self._forget()
+        try:
+            if self.writer.in_transaction:
+                self.writer.execute("ROLLBACK")
+        except sqlite3.DatabaseError:
+            pass
+
+    def _changed_elsewhere(self) -> bool:
+        version = self._pragma("data_version")
+        if version != self._version:
+            self._version = version
+            self._stale = True
+            self._forget()
+        changed, self._stale = self._stale, False
+        return changed
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """For those who decide nothing by what is stored: the news of other writers waits for one who does."""
+        changed = False
+        try:
+            with self.exclusive() as changed:
+                yield self.writer
+        finally:
+            if changed:
+                self.distrust()
+
+    def distrust(self) -> None:
+        """Says to the next one who decides that rows have changed behind its back."""
+        self._stale = True
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._close_readers(set(self._readers))
+            self.writer.close()
+
+
+def statements(script: str) -> Iterator[str]:
+    """One by one: `executescript` would end the transaction that holds them together."""
+    statement = ""
+    for part in script.split(";"):
+        statement += part + ";"
+        if sqlite3.complete_statement(statement):
+            if statement.strip(" \n;"):
+                yield statement
+            statement = ""

@@ -1,0 +1,366 @@
+"""What every engine promises, as `storage/base.py` says it in words."""
+
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from bench.traffic import traffic
+from ramify.ingest import Ingest, Prices
+from ramify.linking.world import Rules
+from ramify.model.mistake import UserMistake
+from ramify.model.observation import Observation, Record, Request, Response
+from ramify.rebuild import rebuild
+from ramify.storage.base import Changes, Kept, StoreDown
+from ramify.storage.schema import STEPS
+from ramify.storage.sqlite import Sqlite, open_sqlite
+from tests.contracts.bodies import anything
+from tests.contracts.engines import ENGINES, Engine, batches, derived, difference, seen_stories, told
+
+SESSION = ("x-claude-code-session-id", "s")
+
+
+class Boom(Exception):
+    pass
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return ENGINES[request.param]
+
+
+@pytest.fixture
+def store(engine: Engine, tmp_path: Path) -> Iterator[Sqlite]:
+    opened = engine.open(tmp_path)
+    yield opened
+    opened.close()
+
+
+def record(number: int, body: bytes = b"") -> Record:
+    return Record(f"obs_{number}", "default", number, "test", "lines", str(number), body)
+
+
+def asked(number: int, body: bytes, named: bool = True) -> Request:
+    headers = (("content-encoding", "gzip"),) if body.startswith(b"\x1f\x8b") else ()
+    return Request(
+        f"obs_{number}", "default", number, "test", f"x{number}", "POST", "/v1/messages",
+        (SESSION, *headers) if named else headers, body,
+    )
+
+
+def log_of(store: Sqlite) -> list[Observation]:
+    return [seen for _, seen in store.observations()]
+
+
+def again(store: Sqlite) -> list[dict[str, object]]:
+    moved: list[dict[str, object]] = rebuild(store, Rules(), Prices(), False, lambda done, total: None)["moved"]
+    return moved
+
+
+# -- appending ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_failure_in_the_middle_leaves_nothing(store: Sqlite) -> None:
+    told(store, seen_stories()[:20])
+    before, rows, size = log_of(store), derived(store), store.size()["raw_bytes"]
+    with pytest.raises(Boom), store.exclusive():
+        store.append([Kept(record(1, b"x" * 999))], Changes())
+        raise Boom
+    assert (log_of(store), derived(store), store.size()["raw_bytes"]) == (before, rows, size)
+    store.append([Kept(record(2, b"x" * 999))], Changes())
+    assert log_of(store)[-1] == record(2, b"x" * 999)
+
+
+def test_an_observation_is_kept_once_as_it_was_first(store: Sqlite) -> None:
+    store.append([Kept(record(1, b"first"))], Changes())
+    seq = store.seq()
+    assert store.append([Kept(record(1, b"second"))], Changes()) == seq
+    assert (log_of(store), store.size()["raw_bytes"]) == ([record(1, b"first")], 5)
+    assert store.missing(["obs_1", "obs_2"]) == {"obs_2"}
+
+
+def test_the_log_gives_back_the_order_in_which_it_was_told(store: Sqlite) -> None:
+    for number in (5, 1, 9, 3):
+        store.append([Kept(record(number))], Changes())
+    assert [seen.at for seen in log_of(store)] == [5, 1, 9, 3]
+    sequence = [seq for seq, _ in store.observations()]
+    assert [seen.at for _, seen in store.observations(after=sequence[1])] == [9, 3]
+
+
+def test_what_was_told_twice_is_there_once(store: Sqlite) -> None:
+    seen = seen_stories()
+    told(store, seen)
+    rows, seq = derived(store), store.seq()
+    ingest = Ingest(store)
+    assert sum(ingest.step(batch) for batch in batches(seen, 1)) == 0
+    assert (derived(store), store.seq()) == (rows, seq)
+
+
+def test_what_append_has_returned_for_is_there_after_reopening(engine: Engine, tmp_path: Path) -> None:
+    if not engine.lasting:
+        pytest.skip("keeps nothing by nature")
+    first, second = engine.open(tmp_path), engine.open(tmp_path)
+    told(first, seen_stories())
+    assert log_of(second) == log_of(first)
+    first.close()
+    second.close()
+    reopened = engine.open(tmp_path)
+    assert log_of(reopened) == seen_stories()
+    reopened.close()
+
+
+# -- bodies ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(lines=some.lists(anything, min_size=1, max_size=3), named=some.booleans(), size=some.integers(1, 5), failing=some.integers(0, 12))
+def test_bodies_come_back_byte_for_byte(engine: Engine, lines: list[list[bytes]], named: bool, size: int, failing: int) -> None:
+    """Lines of conversation are mixed; one batch fails on the way and is tried again, as when the store is away."""
+    mixed = [body for turn in range(max(map(len, lines))) for line in lines for body in line[turn : turn + 1]]
+    seen = [asked(number, body, named) for number, body in enumerate(mixed)]
+    with TemporaryDirectory() as folder:
+        store = engine.open(Path(folder))
+        ingest = Ingest(store)
+        for start in range(0, len(seen), size):
+            if start == failing:
+                with pytest.raises(Boom), store.exclusive():
+                    ingest.step(seen[start : start + size])
+                    raise Boom
+                ingest.world.forget()
+            ingest.step(seen[start : start + size])
+        assert log_of(store) == seen
+        live = derived(store)
+        assert again(store) == []
+        assert difference(live, derived(store)) == []
+        store.close()
+        if engine.lasting:
+            reopened = engine.open(Path(folder))
+            assert [reopened.observation(one.id) for one in seen] == seen
+            reopened.close()
+
+
+@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
+@settings(max_examples=60, deadline=None)
+@given(bodies=some.lists(some.binary(max_size=2000), max_size=5))
+def test_any_bytes_of_any_kind_come_back(engine: Engine, bodies: list[bytes]) -> None:
+    with TemporaryDirectory() as folder:
+        store = engine.open(Path(folder))
+        seen: list[Observation] = []
+        for number, body in enumerate(bodies):
+            seen.append(record(2 * number, body))
+            seen.append(Response(f"obs_{2 * number + 1}", "p", 1, "test", "x", "/v1/messages", 200, (), body, "cut"))
+        Ingest(store).step(seen)
+        assert log_of(store) == seen
+        store.close()
+
+
+# -- deriving again ----------------------------------------------------------------------------------------------------
+
+
+def test_replay_equals_live_and_a_second_rebuild_changes_nothing(store: Sqlite) -> None:
+    told(store, seen_stories())
+    live = derived(store)
+    assert again(store) == []
+    replayed = derived(store)
+    assert difference(live, replayed) == []
+    assert again(store) == []
+    assert derived(store) == replayed
+
+
+def test_batches_of_any_size_give_the_same_rows(store: Sqlite) -> None:
+    told(store, seen_stories())
+    other = told(open_sqlite("memory:"), seen_stories(), seed=7)
+    assert difference(derived(store), derived(other)) == []
+
+
+def test_what_is_remembered_between_batches_changes_no_row(store: Sqlite) -> None:
+    """In the order of a few writers that take turns, which is none that a single client would cause."""
+    seen = [one for part in range(3) for one in seen_stories()[part::3]]
+    told(store, seen)
+    other = open_sqlite("memory:")
+    for one in seen:
+        Ingest(other).step([one])
+    assert difference(derived(store), derived(other)) == []
+
+
+def test_what_was_derived_again_elsewhere_is_not_remembered_wrongly(store: Sqlite) -> None:
+    """A rebuild changes rows behind the back of whoever links next."""
+    seen = seen_stories()
+    ingest = Ingest(store)
+    ingest.step(seen[:100])
+    with store.exclusive():
+        pass
+    again(store)
+    with store.exclusive() as changed:
+        assert changed
+    ingest.step(seen[100:])
+    assert difference(derived(store), derived(told(open_sqlite("memory:"), seen))) == []
+
+
+# -- readers and writers -----------------------------------------------------------------------------------------------
+
+
+def test_readers_see_whole_batches_only(store: Sqlite) -> None:
+    ended = threading.Event()
+    counts: set[int] = set()
+
+    def read() -> None:
+        while not ended.is_set():
+            counts.add(store.count("calls") % 20)
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    ingest = Ingest(store)
+    for batch in traffic(200, turns=10, width=20):
+        ingest.step(batch)
+    ended.set()
+    for reader in readers:
+        reader.join()
+    assert counts <= {0}
+
+
+def test_a_reader_in_the_middle_holds_nobody_up(store: Sqlite) -> None:
+    for number in range(300):
+        store.append([Kept(record(number))], Changes())
+    reading = store.observations()
+    seen = [next(reading)[1] for _ in range(3)]
+    store.append([Kept(record(300))], Changes())
+    seen += [one for _, one in reading]
+    assert seen == [record(number) for number in range(301)]
+
+
+def test_a_reader_with_a_snapshot_neither_blocks_the_writer_nor_sees_its_rows(tmp_path: Path) -> None:
+    store = open_sqlite(f"sqlite:{tmp_path}/store.db", busy_seconds=0.1)
+    store.append([Kept(record(1))], Changes())
+    reader = sqlite3.connect(tmp_path / "store.db")
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM observations").fetchone() == (1,)
+    store.append([Kept(record(2))], Changes())
+    assert reader.execute("SELECT count(*) FROM observations").fetchone() == (1,)
+    reader.close()
+    store.close()
+
+
+def test_readers_of_threads_that_ended_are_closed(tmp_path: Path) -> None:
+    store = open_sqlite(f"sqlite:{tmp_path}/store.db")
+    for _ in range(30):
+        thread = threading.Thread(target=store.seq)
+        thread.start()
+        thread.join()
+    assert len(store._file._readers) < 5
+    store.close()
+
+
+def test_news_of_another_writer_reach_the_one_who_decides(tmp_path: Path) -> None:
+    """Also when somebody who does not care (a fact is noted) has come first."""
+    one, other = (open_sqlite(f"sqlite:{tmp_path}/store.db") for _ in range(2))
+    with one.exclusive() as changed:
+        assert not changed
+    other.append([Kept(record(1))], Changes())
+    one.set_fact("anything", 1)
+    with one.exclusive() as changed:
+        assert changed
+    with one.exclusive() as changed:
+        assert not changed
+    one.close()
+    other.close()
+
+
+def test_processes_that_write_to_one_file_give_the_rows_of_one(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    command = [sys.executable, "-m", "tests.contracts.writer", str(path)]
+    writers = [subprocess.Popen([*command, str(part), "3"]) for part in range(3)]
+    assert [writer.wait(timeout=120) for writer in writers] == [0, 0, 0]
+    store = open_sqlite(f"sqlite:{path}")
+    assert {seen.id for seen in log_of(store)} == {seen.id for seen in seen_stories()}
+    alone = told(open_sqlite("memory:"), log_of(store))
+    assert difference(derived(store), derived(alone)) == []
+    store.close()
+
+
+def test_a_store_that_is_locked_is_away_and_comes_back(tmp_path: Path) -> None:
+    store = open_sqlite(f"sqlite:{tmp_path}/store.db", busy_seconds=0.05)
+    other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(StoreDown, match="locked"):
+        store.append([Kept(record(1))], Changes())
+    assert log_of(store) == []
+    other.execute("COMMIT")
+    store.append([Kept(record(1))], Changes())
+    assert log_of(store) == [record(1)]
+    store.close()
+    with pytest.raises(StoreDown, match="closed"):
+        store.append([Kept(record(2))], Changes())
+
+
+def test_what_can_never_be_stored_is_no_store_that_is_away(store: Sqlite) -> None:
+    """Else it would be tried for ever, and all that follows would wait behind it."""
+    with pytest.raises(Exception) as raised:  # noqa: PT011
+        store.append([Kept(record(1 << 70))], Changes())
+    assert not isinstance(raised.value, StoreDown)
+    assert log_of(store) == []
+
+
+# -- the file's version ------------------------------------------------------------------------------------------------
+
+EXTRA = (*STEPS, "CREATE TABLE extra (a TEXT); INSERT INTO extra VALUES ('a;b'); ALTER TABLE facts ADD COLUMN note TEXT")
+
+
+def test_an_older_file_is_brought_up_and_keeps_everything(tmp_path: Path) -> None:
+    path = f"{tmp_path}/store.db"
+    told(open_sqlite(f"sqlite:{path}"), seen_stories()).close()
+    newer = Sqlite("newer", path, steps=EXTRA)
+    assert log_of(newer) == seen_stories()
+    assert newer._read("SELECT a FROM extra") == [("a;b",)]
+    newer.close()
+    once = Sqlite("newer", path, steps=EXTRA)
+    assert once._read("SELECT count(*) FROM extra") == [(1,)]
+    once.close()
+
+
+def test_a_step_that_fails_changes_nothing(tmp_path: Path) -> None:
+    path = f"{tmp_path}/store.db"
+    open_sqlite(f"sqlite:{path}").close()
+    with pytest.raises(UserMistake, match="nonsense"):
+        Sqlite("newer", path, steps=(*EXTRA, "ALTER TABLE nonsense ADD COLUMN a"))
+    store = open_sqlite(f"sqlite:{path}")
+    assert store._read("SELECT name FROM sqlite_master WHERE name = 'extra'") == []
+    store.close()
+
+
+def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = f"{tmp_path}/store.db"
+    Sqlite("newer", path, steps=EXTRA).close()
+    with pytest.raises(UserMistake, match=r"newer Ramify .*upgrade"):
+        open_sqlite(f"sqlite:{path}")
+
+
+def test_a_file_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    theirs = sqlite3.connect(path)
+    theirs.execute("CREATE TABLE calls (id)")
+    theirs.commit()
+    theirs.close()
+    before = path.read_bytes()
+    with pytest.raises(UserMistake, match="another program"):
+        open_sqlite(f"sqlite:{path}")
+    path.with_name("text.db").write_bytes(b"Dear diary, " * 100)
+    with pytest.raises(UserMistake, match="no Ramify store"):
+        open_sqlite(f"sqlite:{path.with_name('text.db')}")
+    assert path.read_bytes() == before
+
+
+def test_what_runs_is_found_without_reading_every_call(tmp_path: Path) -> None:
+    store = open_sqlite(f"sqlite:{tmp_path}/store.db")
+    plan = store._read("EXPLAIN QUERY PLAN SELECT doc FROM calls WHERE status = 'running' AND source = ? ORDER BY started DESC, id DESC LIMIT ?", ("proxy", 9))
+    assert "calls_running" in str(plan)
+    store.close()
