@@ -162,13 +162,11 @@ class Ramify:
     def import_paths(self, given: list[Path], format: str, progress: Progress) -> Answer:
         if format not in FORMATS:
             raise UserMistake(f"no format {format!r}", f"known are {', '.join(FORMATS)}")
-        files = list(paths(given))
+        files, skipped = readable(given, format)
         total = sum(path.stat().st_size for path in files)
-        report: Answer = {"files": len(files), "read": 0, "new": 0, "known": 0, "unreadable": []}
+        report: Answer = {"files": len(files), "skipped": skipped, "read": 0, "new": 0, "known": 0, "unreadable": []}
         done = 0
         for path in files:
-            if format == "auto" and detect(path) is None:
-                raise UserMistake(f"{path} is in no format that Ramify knows", f"say which with --format: {', '.join(FORMATS[1:])}")
             self._import_file(path, report)
             done += path.stat().st_size
             progress(done, total)
@@ -205,6 +203,18 @@ class Ramify:
         from ramify.diagnosis import checks
 
         return list(checks(self.store, self.settings))
+
+
+def readable(given: list[Path], format: str) -> tuple[list[Path], list[str]]:
+    """The files to read. One that was named must be in a known format; others in a folder may be anything."""
+    found = list(paths(given))
+    if format != "auto":
+        return found, []
+    unknown = [path for path in found if detect(path) is None]
+    for path in unknown:
+        if path in given:
+            raise UserMistake(f"{path} is in no format that Ramify knows", f"say which with --format: {', '.join(FORMATS[1:])}")
+    return [path for path in found if path not in unknown], [str(path) for path in unknown]
 
 
 def correction(store: Sqlite, act: str, child: str, parent: str) -> Correction:

@@ -43,8 +43,10 @@ def import_files(session: Session) -> int:
 def summary(answer: dict[str, Any]) -> str:
     files = answer.get("files")
     where = f" from {plural(files if isinstance(files, int) else len(files), 'file')}" if files else ""
-    line = f"read {plural(answer.get('read') or 0, 'observation')}{where}: {answer.get('new') or 0:,} new"
-    return f"{line}, {answer.get('known') or 0:,} known before"
+    line = f"read {plural(answer.get('read') or 0, 'exchange')}{where}: {answer.get('new') or 0:,} observations new"
+    skipped = answer.get("skipped") or []
+    rest = f"; {plural(len(skipped), 'file')} in other formats left alone" if skipped else ""
+    return f"{line}, {answer.get('known') or 0:,} known before{rest}"
 
 
 def report_unreadable(session: Session, problems: list[dict[str, Any]]) -> None:

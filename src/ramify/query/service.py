@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
+from ramify.model.link import Link
 from ramify.model.moment import iso
 from ramify.model.observation import Request, Response
 from ramify.query import family, found_text, skeleton
@@ -201,12 +202,27 @@ class Questions:
         if isinstance(row, Conversation):
             return self._why_all(row)
         links = [row.link] if isinstance(row, Task | Call) and row.link is not None else []
-        if isinstance(row, Task) and isinstance(first := self.store.load("calls", row.first), Call):
-            links += [first.link] if first.link is not None and first.link.kind != "spawned" else []
-            if row.link is None and first.link is not None and first.link not in links:
+        overruled: list[Answer] = []
+        if isinstance(row, Task) and isinstance(first := self.store.load("calls", row.first), Call) and first.link is not None:
+            if first.link.kind == "spawned":
+                overruled = self._overruled(row, first.link)
+            elif first.link not in links:
                 links.append(first.link)
         shapes = [shape for link in links if (shape := link_shape(link)) is not None]
-        return {"id": row.id, "links": shapes, "candidates": candidate_shapes(links)}
+        return {"id": row.id, "links": shapes, "candidates": [*overruled, *candidate_shapes(links)]}
+
+    def _overruled(self, task: Task, found: Link) -> list[Answer]:
+        """What the rules had found, where a person said otherwise."""
+        if task.link is not None and task.link.rule != "manual":
+            return []
+        return [
+            {
+                "parent": found.via_id or found.parent,
+                "rule": found.rule,
+                "certainty": found.certainty,
+                "rejected_because": "a person said otherwise",
+            }
+        ]
 
     def _why_all(self, row: Conversation) -> Answer:
         """Each link says whose it is: a conversation has none of its own."""
