@@ -141,7 +141,7 @@ def tool() -> dict[str, Any]:
 
 
 def record() -> dict[str, Any]:
-    return {"kind": "task"} | task(
+    return {"entity": "task"} | task(
         "task_a",
         "Refactor",
         agent="claude",
@@ -188,15 +188,10 @@ def test_a_record_is_shown_with_all_its_facts() -> None:
     assert plain(draw_record(record(), Page(100, NOW)), 100) == SHOWN
 
 
-def test_a_record_inside_its_kind_is_shown_as_well() -> None:
-    shown = plain(
-        draw_record({"kind": "call", "call": {"id": "call_1", "kind": "main", "model": "m"}}, Page(80, NOW)),
-        80,
-    )
+def test_a_record_keeps_its_own_kind_beside_what_it_is() -> None:
+    shown = plain(draw_record({"entity": "call", "id": "call_1", "kind": "main", "model": "m"}, Page(80, NOW)), 80)
     assert "kind           main" in shown
-    inside = plain(draw_record({"kind": "tool", "tool": tool()}, Page(80, NOW)), 80)
-    assert inside == STACKED
-
+    assert plain(draw_record({"entity": "tool", **tool()}, Page(80, NOW)), 80) == STACKED
 
 def test_totals_are_laid_out_whatever_they_are() -> None:
     assert plain(draw_stats(stats(), 100, NOW), 100) == TOTALS

@@ -19,13 +19,13 @@ TIMES = ("opened", "closed", "timestamp")
 
 def draw_record(answer: Record, page: Page) -> list[Text]:
     """Whatever the id named; a tool call has a drawing of its own."""
-    kind = str(answer.get("kind") or "")
-    record = answer[kind] if isinstance(answer.get(kind), dict) else answer
+    kind = str(answer.get("entity") or "")
+    record = answer
     if kind == "tool":
         return draw_tool(record, page)
     lines = [heading(kind, record, page.width)]
     for name, value in record.items():
-        if name in LONG or value in (None, [], {}) or (name == "kind" and record is answer):
+        if name in LONG or value in (None, [], {}) or name == "entity":
             continue
         lines.append(fact(name, value, page))
     if record.get("prompt"):

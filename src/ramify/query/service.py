@@ -113,16 +113,17 @@ class Questions:
         return seen.body, list(seen.headers)
 
     def show(self, id: str) -> Answer:
+        """Whatever the id names, in its own shape; `entity` says what it is."""
         _, row = resolve(self.store, id)
         match row:
             case Task():
-                return {"kind": "task", **self.task(row.id)}
+                return {"entity": "task", **self.task(row.id)}
             case Call():
-                return {**self.call(row.id), "kind": "call", "call_kind": self.call(row.id)["kind"]}
+                return {"entity": "call", **self.call(row.id)}
             case ToolCall():
-                return {"kind": "tool", **self.tool(row.id)}
+                return {"entity": "tool", **self.tool(row.id)}
             case _:
-                return {"kind": "conversation", **self.conversation(row.id)}
+                return {"entity": "conversation", **self.conversation(row.id)}
 
     def tool(self, call_id: str) -> Answer:
         _, row = resolve(self.store, call_id, ("tools",))
@@ -153,9 +154,17 @@ class Questions:
         return skeleton.columns(roots, tree.get("unattached", []), self.seq())
 
     def subtasks(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
-        task = self._task(id)
+        """Of a task; of one model call or tool call, those that it started."""
+        _, row = resolve(self.store, id, ("tasks", "calls", "tools"))
+        task = row if isinstance(row, Task) else self._task_above(row) if isinstance(row, Call | ToolCall) else None
+        assert task is not None
         under = family.descend(self.store, [task])
-        found = _flat(under, task.id) if tree else under.get(task.id, [])
+        direct = under.get(task.id, [])
+        if isinstance(row, Call):
+            direct = [child for child in direct if child.caller == row.id]
+        elif isinstance(row, ToolCall):
+            direct = [child for child in direct if child.id == row.child]
+        found = [one for child in direct for one in (child, *_flat(under, child.id))] if tree else direct
         return self._cut(self._task_shapes(found), limit, cursor)
 
     def tools(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
