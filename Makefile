@@ -36,7 +36,7 @@ $(READY): pyproject.toml
 	$(PIP) -e '.[fast]'
 	@touch $(READY)
 
-# The development tools, and the real client (some 250 MB) that the tests run.
+# The development tools, and the real client (some 350 MB) that the tests run.
 $(STAMP): $(READY) pyproject.toml
 	$(PIP) --upgrade 'pip>=25.1'
 	$(PIP) --group dev
