@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from ramify.model.observation import Observation, Record, Request
-from ramify.spool import Spool
+from ramify.spool import Spool, glance
 
 ROOM = 10 * 2**20
 
@@ -157,7 +157,7 @@ def test_a_full_disk_refuses_and_does_not_raise(tmp_path: Path) -> None:
     code = f"""
         import resource
         from pathlib import Path
-        from ramify.spool import Spool
+        from ramify.spool import Spool, glance
         from tests.test_spool import ROOM, record
         spool = Spool(Path({str(tmp_path)!r}), ROOM)
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, resource.RLIM_INFINITY))
@@ -172,7 +172,7 @@ def test_a_full_disk_refuses_and_does_not_raise(tmp_path: Path) -> None:
 def test_a_killed_process_leaves_everything_it_had_appended(tmp_path: Path) -> None:
     code = f"""
         from pathlib import Path
-        from ramify.spool import Spool
+        from ramify.spool import Spool, glance
         from tests.test_spool import ROOM, record
         spool = Spool(Path({str(tmp_path)!r}), ROOM)
         for number in range(100_000):
@@ -189,6 +189,19 @@ def test_a_killed_process_leaves_everything_it_had_appended(tmp_path: Path) -> N
     kept = [seen.at for seen in Spool(tmp_path, ROOM).read(100_000)]
     assert kept == list(range(len(kept)))
     assert len(kept) > max(appended, default=200)
+
+
+def test_a_glance_counts_and_touches_nothing(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, ROOM)
+    spool.append(records(1, 2, 3))
+    spool.read(1)
+    spool.drop(1)
+    with segments(tmp_path)[0].open("ab") as file:
+        file.write(b"\x09\0\0\0half of a frame that is being written")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert glance(tmp_path) == (2, 0)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert glance(tmp_path / "nowhere") == (0, 0)
 
 
 def test_one_thread_appends_while_another_drops(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ramify.settings import Settings
-from ramify.spool import Spool
+from ramify.spool import glance
 from ramify.storage.schema import STEPS
 from ramify.storage.sqlite import Sqlite
 
@@ -62,14 +62,14 @@ def _spool(settings: Settings) -> Iterator[Check]:
     if not folder.exists():
         return
     try:
-        spool = Spool(folder, settings.spool_limit)
+        waiting, lost = glance(folder)
     except OSError as problem:
         yield found("spool", "fail", f"{folder} cannot be used: {problem.strerror}", "check its permissions")
         return
-    if spool.lost:
-        yield found("losses", "warn", f"{spool.lost} observations were lost for want of room", "raise --spool-limit, free space")
-    if len(spool):
-        yield found("spool", "warn", f"{len(spool)} observations wait in the spool", "ramify serve stores them when the store is back")
+    if lost:
+        yield found("losses", "warn", f"{lost} observations were lost for want of room", "raise --spool-limit, free space")
+    if waiting:
+        yield found("spool", "warn", f"{waiting} observations wait in the spool", "ramify serve stores them when the store is back")
     else:
         yield found("spool", "ok", "nothing waits in the spool")
 

@@ -75,14 +75,14 @@ class Pipeline:
 
     @property
     def lost(self) -> int:
-        return self.dropped + self.ingest.lost + (self.spool.lost if self.spool else 0)
+        return self.dropped + self.ingest.lost + (self.spool.lost if self.spool is not None else 0)
 
     def state(self) -> dict[str, object]:
         return {
             "waiting": len(self._queue),
             "waiting_bytes": self._waiting_bytes,
-            "spooled": len(self.spool) if self.spool else 0,
-            "spooled_bytes": self.spool.bytes if self.spool else 0,
+            "spooled": len(self.spool) if self.spool is not None else 0,
+            "spooled_bytes": self.spool.bytes if self.spool is not None else 0,
             "lost": self.lost,
             "unlinked": self.ingest.unlinked,
             "stored": self.stored,
@@ -97,7 +97,7 @@ class Pipeline:
         """Waits until what was put is stored."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if self.idle and not (self.spool and len(self.spool)):
+            if self.idle and not self._must_drain():
                 return True
             time.sleep(0.005)
         return False

@@ -186,6 +186,26 @@ class Spool:
         return self._folder / f"{segment:012d}.segment"
 
 
+def glance(folder: Path) -> tuple[int, int]:
+    """How many wait and how many were lost, without touching anything: the folder may be in use by a server."""
+    position = numbers(folder / "position", POSITION) or (0, 0)
+    (lost,) = numbers(folder / "lost", COUNT) or (0,)
+    waiting = 0
+    for path in folder.glob("*.segment"):
+        if int(path.stem) >= position[0]:
+            start = position[1] if int(path.stem) == position[0] else 0
+            waiting += sum(1 for _ in frames_of(path, start, path.stat().st_size))
+    return waiting, lost
+
+
+def numbers(path: Path, layout: Struct) -> tuple[int, ...] | None:
+    """None where there are none, or where they were torn."""
+    raw = path.read_bytes() if path.exists() else b""
+    if len(raw) != layout.size or raw[-4:] != crc32(raw[:-4]).to_bytes(4, "little"):
+        return None
+    return tuple(layout.unpack(raw)[:-1])
+
+
 class Small:
     """A few numbers in a file that is overwritten in place: that works on a full disk too."""
 
@@ -196,13 +216,10 @@ class Small:
             path.write_bytes(b"\0" * layout.size)
 
     def read(self) -> tuple[int, ...] | None:
-        raw = self._path.read_bytes()
-        if len(raw) != self._layout.size or raw[-4:] != crc32(raw[:-4]).to_bytes(4, "little"):
-            return None
-        return tuple(self._layout.unpack(raw)[:-1])
+        return numbers(self._path, self._layout)
 
-    def write(self, *numbers: int) -> None:
-        raw = self._layout.pack(*numbers, 0)[:-4]
+    def write(self, *values: int) -> None:
+        raw = self._layout.pack(*values, 0)[:-4]
         try:
             with self._path.open("r+b", buffering=0) as file:
                 file.write(raw + crc32(raw).to_bytes(4, "little"))

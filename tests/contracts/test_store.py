@@ -4,7 +4,8 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -55,6 +56,15 @@ def asked(number: int, body: bytes, named: bool = True) -> Request:
     )
 
 
+def fail_after(store: Sqlite, act: Callable[[], object]) -> None:
+    try:
+        with store.exclusive():
+            act()
+            raise Boom
+    except Boom:
+        pass
+
+
 def log_of(store: Sqlite) -> list[Observation]:
     return [seen for _, seen in store.observations()]
 
@@ -70,9 +80,7 @@ def again(store: Sqlite) -> list[dict[str, object]]:
 def test_a_failure_in_the_middle_leaves_nothing(store: Sqlite) -> None:
     told(store, seen_stories()[:20])
     before, rows, size = log_of(store), derived(store), store.size()["raw_bytes"]
-    with pytest.raises(Boom), store.exclusive():
-        store.append([Kept(record(1, b"x" * 999))], Changes())
-        raise Boom
+    fail_after(store, lambda: store.append([Kept(record(1, b"x" * 999))], Changes()))
     assert (log_of(store), derived(store), store.size()["raw_bytes"]) == (before, rows, size)
     store.append([Kept(record(2, b"x" * 999))], Changes())
     assert log_of(store)[-1] == record(2, b"x" * 999)
@@ -131,9 +139,7 @@ def test_bodies_come_back_byte_for_byte(engine: Engine, lines: list[list[bytes]]
         ingest = Ingest(store)
         for start in range(0, len(seen), size):
             if start == failing:
-                with pytest.raises(Boom), store.exclusive():
-                    ingest.step(seen[start : start + size])
-                    raise Boom
+                fail_after(store, partial(ingest.step, seen[start : start + size]))
                 ingest.world.forget()
             ingest.step(seen[start : start + size])
         assert log_of(store) == seen

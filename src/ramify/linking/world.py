@@ -83,13 +83,13 @@ class World:
     def trim(self, rows: int = 60_000, chains: int = 2_000) -> None:
         """Between batches: what is remembered stays bounded, whatever the history."""
         if len(self._rows) > rows:
-            self._rows = dict(list(self._rows.items())[rows // 2 :])
+            self._rows = dict(list(self._rows.items())[-rows // 2 :])
         if len(self._keys) > rows * 2:
-            self._keys = dict(list(self._keys.items())[rows:])
+            self._keys = dict(list(self._keys.items())[-rows:])
         if len(self._chains) > chains:
-            self._chains = dict(list(self._chains.items())[chains // 2 :])
+            self._chains = dict(list(self._chains.items())[-chains // 2 :])
         if len(self._lines) > chains:
-            self._lines = dict(list(self._lines.items())[chains // 2 :])
+            self._lines = dict(list(self._lines.items())[-chains // 2 :])
 
     # -- rows --------------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from ramify.storage.base import StoreDown
 from ramify.storage.schema import APPLICATION_ID
 
 PAGES = 4000  # of 4 KiB in the write-ahead log before it is folded back
+WRITER_CACHE, READER_CACHE = 65536, 8192  # KiB; there may be many readers
 OUR_FAULT = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.InternalError)
 """Trying the same again would fail again; everything else that SQLite raises is the file's or the disk's trouble."""
 
@@ -33,7 +34,7 @@ class SqliteFile:
         self._owner = 0
         self._stale = False
         self._closed = False
-        self.writer = self._connect()
+        self.writer = self._connect(WRITER_CACHE)
         try:
             self._prepare(steps)
             self._version = self._pragma("data_version")
@@ -41,14 +42,14 @@ class SqliteFile:
             self.writer.close()
             raise
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, cache: int) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self.path or ":memory:", timeout=self._busy_seconds, isolation_level=None, check_same_thread=False,
             cached_statements=256,
         )
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("PRAGMA cache_size = -65536")
+        connection.execute(f"PRAGMA cache_size = -{cache}")
         return connection
 
     def _pragma(self, name: str) -> int:
@@ -117,7 +118,7 @@ class SqliteFile:
             if self._closed:
                 raise sqlite3.ProgrammingError("the store is closed")
             self._close_readers(set(self._readers) - {thread.ident for thread in threading.enumerate()})
-            connection = self._connect()
+            connection = self._connect(READER_CACHE)
             connection.execute("PRAGMA query_only = ON")
             self._readers[threading.get_ident()] = connection
             return connection

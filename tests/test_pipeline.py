@@ -1,0 +1,346 @@
+"""Between capture and the store: whatever happens to the store, nothing is lost and nobody waits."""
+
+import resource
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from bench.traffic import Session
+from ramify.capture.cleaner import Cleaner
+from ramify.ingest import Ingest, Prices
+from ramify.linking.world import Rules
+from ramify.model.observation import Observation, Record, Request
+from ramify.model.prices import Tokens
+from ramify.pipeline import Pipeline
+from ramify.rebuild import rebuild
+from ramify.spool import Spool
+from ramify.storage.sqlite import Sqlite, open_sqlite
+from tests.contracts.engines import derived, difference
+
+ROOM = 64 * 2**20
+SECRET = "sk-ant-api03-" + "Zx9" * 20
+
+
+def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came true"
+        time.sleep(0.005)
+
+
+def turns(count: int, number: int = 1) -> list[Observation]:
+    session = Session(number)
+    return [seen for _ in range(count) for seen in session.turn()]
+
+
+def record(number: int, size: int = 10) -> Record:
+    return Record(f"obs_{number}", "default", number, "test", "lines", str(number), b"x" * size)
+
+
+class World:
+    """A pipeline on a file."""
+
+    def __init__(self, folder: Path, prices: Prices | None = None, queue_limit: int = 20_000, room: int = ROOM) -> None:
+        self.path = folder / "store.db"
+        self.store = open_sqlite(f"sqlite:{self.path}", busy_seconds=0.05)
+        cleaner = Cleaner()
+        self.spool = Spool(folder / "spool", room)
+        self.ingest = Ingest(self.store, prices=prices, redaction=cleaner)
+        self.pipeline = Pipeline(self.ingest, cleaner.observation, self.spool, queue_limit)
+
+    def put(self, seen: list[Observation]) -> None:
+        for one in seen:
+            self.pipeline.put(one)
+
+    def stored(self) -> list[str]:
+        return [seen.id for _, seen in self.store.observations()]
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Another program holds the file."""
+        other = sqlite3.connect(self.path, isolation_level=None)
+        other.execute("BEGIN EXCLUSIVE")
+        yield
+        other.execute("COMMIT")
+        other.close()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    world = World(tmp_path)
+    yield world
+    world.pipeline.close()
+    world.store.close()
+
+
+def ids(seen: list[Observation]) -> list[str]:
+    return [one.id for one in seen]
+
+
+def test_what_is_put_is_stored_in_order(world: World) -> None:
+    world.pipeline.start()
+    world.put(turns(20))
+    assert world.pipeline.flush()
+    assert world.stored() == ids(turns(20))
+    assert world.pipeline.state()["stored"] == 40
+
+
+def test_a_locked_store_costs_nothing_but_time(world: World, tmp_path: Path) -> None:
+    seen = turns(30)
+    world.pipeline.start()
+    world.put(seen[:10])
+    assert world.pipeline.flush()
+    with world.locked():
+        world.put(seen[10:30])
+        until(lambda: len(world.spool) == 20)
+        world.put(seen[30:])
+        until(lambda: len(world.spool) == 50)
+        assert "locked" in str(world.pipeline.state()["problem"])
+        assert not world.pipeline.flush(0.01)
+    assert world.pipeline.flush()
+    assert world.stored() == ids(seen)
+    assert (world.pipeline.problem, world.pipeline.lost) == ("", 0)
+    alone = World(tmp_path / "alone")
+    alone.ingest.step(seen)
+    assert difference(derived(world.store), derived(alone.store)) == []
+    alone.store.close()
+
+
+def test_a_full_disk_costs_nothing_but_time(world: World) -> None:
+    """SQLite itself says that the file may not grow: the very error of a full disk, in the middle of a batch."""
+    world.pipeline.start()
+    world.put(turns(5))
+    assert world.pipeline.flush()
+    pages = world.store._read("PRAGMA page_count")[0][0]
+    world.store._file.writer.execute(f"PRAGMA max_page_count = {pages + 1}")
+    seen = turns(30, number=2)
+    world.put(seen)
+    until(lambda: len(world.spool) == 60)
+    assert "full" in world.pipeline.problem
+    assert world.store.check() == "ok"
+    assert world.stored() == ids(turns(5))
+    world.store._file.writer.execute("PRAGMA max_page_count = 1073741823")
+    assert world.pipeline.flush()
+    assert world.stored() == ids([*turns(5), *seen])
+
+
+def test_a_file_that_may_not_grow_costs_nothing_but_time(world: World) -> None:
+    """The system refuses the write, as a quota or a full disk does; the spool is small and goes on."""
+    world.pipeline.start()
+    world.put(turns(5))
+    assert world.pipeline.flush()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    wal = world.path.with_name("store.db-wal").stat().st_size
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (wal + 1000, before[1]))
+        world.put(turns(4, number=2))
+        until(lambda: len(world.spool) == 8)
+        assert world.pipeline.problem
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert world.pipeline.flush()
+    assert world.stored() == ids([*turns(5), *turns(4, number=2)])
+    assert world.pipeline.lost == 0
+
+
+def test_closing_while_the_store_is_away_leaves_everything_in_the_spool(world: World, tmp_path: Path) -> None:
+    world.pipeline.start()
+    with world.locked():
+        world.put(turns(10))
+        world.pipeline.close()
+        assert len(world.spool) == 20
+        world.pipeline.put(record(1))
+        assert world.pipeline.lost == 1  # too late, and counted
+    world.store.close()
+    later = World(tmp_path)
+    later.spool = later.pipeline.spool = Spool(tmp_path / "spool", ROOM)
+    later.pipeline.start()
+    assert later.pipeline.flush()
+    assert later.stored() == ids(turns(10))
+    later.pipeline.close()
+    later.store.close()
+
+
+def test_put_takes_what_fits_and_counts_the_rest(tmp_path: Path) -> None:
+    world = World(tmp_path, queue_limit=10)
+    world.put([record(number) for number in range(50)])
+    assert world.pipeline.state() | {"waiting": 20, "lost": 30} == world.pipeline.state()
+    world.pipeline.start()
+    assert world.pipeline.flush()
+    assert world.stored() == [f"obs_{number}" for number in range(20)]
+    world.pipeline.close()
+    world.store.close()
+
+
+def test_bytes_are_bounded_too(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.pipeline.queue_bytes = 10_000
+    world.put([replace(turns(1)[0], id=f"obs_{number}") for number in range(9)])
+    assert world.pipeline.lost > 0
+    assert int(str(world.pipeline.state()["waiting_bytes"])) <= 20_000
+    world.store.close()
+
+
+def test_a_full_spool_counts_what_it_refuses(tmp_path: Path) -> None:
+    world = World(tmp_path, room=200_000)
+    world.pipeline.start()
+    with world.locked():
+        world.put([record(number, 10_000) for number in range(50)])
+        until(lambda: len(world.spool) + world.pipeline.lost == 50)
+    assert world.pipeline.lost > 0
+    assert world.pipeline.flush()
+    assert len(world.stored()) + world.pipeline.lost == 50
+    world.pipeline.close()
+    world.store.close()
+
+
+def test_a_crowded_queue_is_moved_to_the_spool_and_stored_in_order(tmp_path: Path) -> None:
+    world = World(tmp_path, queue_limit=300)
+    seen: list[Observation] = [record(number) for number in range(550)]
+    world.put(seen)
+    world.pipeline.start()
+    assert world.pipeline.flush()
+    assert (world.stored(), world.pipeline.lost) == (ids(seen), 0)
+    world.pipeline.close()
+    world.store.close()
+
+
+def test_a_bug_in_linking_keeps_the_observation_and_its_neighbours(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def price(model: str, at: int, tokens: Tokens) -> int | None:
+        asked.append(at)
+        if at == seen[4].at:
+            raise ZeroDivisionError("no such price")
+        return 1
+
+    seen = turns(6)
+    bad = seen[5]
+    world = World(tmp_path, Prices(price, "test"))
+    world.pipeline.start()
+    world.put(seen)
+    assert world.pipeline.flush()
+    assert seen[4].at in asked
+    assert sorted(world.stored()) == sorted(ids(seen))
+    assert world.pipeline.state()["unlinked"] == 1
+    assert world.store.unreadable(9) == [(bad.id, bad.at, "not linked: ZeroDivisionError('no such price')")]
+    assert world.store.count("calls", {"status": "ok"}) == 5
+    live = derived(world.store)
+    report = rebuild(world.store, Rules(), Prices(price, "test"), False, lambda done, total: None)
+    assert (report["moved"], difference(live, derived(world.store))) == ([], [])
+    mended = rebuild(world.store, Rules(), Prices(), False, lambda done, total: None)
+    assert mended["moved"]
+    assert (world.store.count("calls", {"status": "ok"}), world.store.unreadable(9)) == (6, [])
+    world.pipeline.close()
+    world.store.close()
+
+
+def test_what_no_store_can_hold_is_counted_and_stops_nobody(world: World) -> None:
+    world.pipeline.start()
+    world.put([record(1), replace(record(2), at=1 << 70), record(3)])
+    until(lambda: world.pipeline.lost == 1)
+    assert world.pipeline.flush()
+    assert world.stored() == ["obs_1", "obs_3"]
+
+
+def test_no_secret_reaches_the_spool_or_the_store(world: World, tmp_path: Path) -> None:
+    body = f'{{"model":"m","messages":[{{"role":"user","content":"my key is {SECRET}"}}]}}'.encode()
+    told = Request("obs_s", "default", 1, "proxy", "x", "POST", "/v1/messages", (("x-api-key", SECRET),), body)
+    world.pipeline.start()
+    with world.locked():
+        world.put([told])
+        until(lambda: len(world.spool) == 1)
+        assert not any(SECRET.encode() in path.read_bytes() for path in (tmp_path / "spool").iterdir())
+    assert world.pipeline.flush()
+    assert SECRET not in repr(world.store.observation("obs_s"))
+
+
+def test_a_bug_keeps_no_secret_either(tmp_path: Path) -> None:
+    """What could not be linked is stored all the same, but not as it came."""
+
+    class Stumbling(Cleaner):
+        def piece(self, raw: bytes) -> bytes:
+            raise ZeroDivisionError
+
+    store = open_sqlite("memory:")
+    body = f'{{"model":"m","messages":[{{"role":"user","content":"my key is {SECRET}"}}]}}'.encode()
+    told = Request("obs_s", "default", 1, "proxy", "x", "POST", "/v1/messages", (("x-api-key", SECRET),), body)
+    assert Ingest(store, redaction=Stumbling()).take([told]) == 1
+    assert SECRET not in repr(store.observation("obs_s"))
+    assert "ZeroDivisionError" in store.unreadable(1)[0][2]
+
+
+def test_a_spool_that_cannot_be_read_does_not_stand_in_the_way(world: World, tmp_path: Path) -> None:
+    world.spool.append([record(1), record(2)])
+    for segment in (tmp_path / "spool").glob("*.segment"):
+        segment.write_bytes(b"\xff" * segment.stat().st_size)
+    world.pipeline.start()
+    until(lambda: world.pipeline.lost == 2)
+    world.put([record(3)])
+    until(lambda: world.stored() == ["obs_3"])
+    assert len(world.spool) == 0
+
+
+def test_a_large_spool_is_read_in_small_portions(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, ROOM)
+    spool.append([record(number, 1_000_000) for number in range(20)])
+    assert len(spool.read(200, 5_000_000)) == 4
+    assert len(spool.read(200, 1)) == 1
+
+
+def test_what_an_earlier_run_left_open_is_told_once_the_spool_is_empty(world: World) -> None:
+    asked: list[int] = []
+
+    def left_open() -> list[Observation]:
+        asked.append(len(world.spool))
+        return [record(9)]
+
+    world.spool.append([record(1), record(2)])
+    world.pipeline.left_open = left_open
+    with world.locked():
+        world.pipeline.start()
+        until(lambda: bool(world.pipeline.problem))
+        assert asked == []
+    until(lambda: len(world.stored()) == 3)
+    assert (world.stored(), asked) == (["obs_1", "obs_2", "obs_9"], [0])
+
+
+def test_a_persons_correction_may_come_in_the_middle_of_traffic(world: World) -> None:
+    """Two threads take turns at linking, and one of them fails on the way: nothing is forgotten half-way."""
+    seen = turns(60)
+    world.pipeline.start()
+    ended = threading.Event()
+
+    def disturb() -> None:
+        number = 1000
+        while not ended.is_set():
+            number += 1
+            with pytest.raises(OverflowError):
+                world.ingest.step([replace(record(number), at=1 << 70)])
+
+    other = threading.Thread(target=disturb)
+    other.start()
+    for one in seen:
+        world.pipeline.put(one)
+        time.sleep(0.001)
+    assert world.pipeline.flush()
+    ended.set()
+    other.join()
+    live = derived(world.store)
+    assert rebuild(world.store, Rules(), Prices(), False, lambda done, total: None)["moved"] == []
+    assert difference(live, derived(world.store)) == []
+
+
+def test_what_is_remembered_stays_bounded(world: World) -> None:
+    ingest = Ingest(Sqlite("memory:", ""))
+    for number in range(300):
+        ingest.step([replace(seen, headers=()) for seen in turns(1, number)])
+    ingest.world.trim(rows=50, chains=10)
+    assert len(ingest.world._rows) <= 50
+    assert len(ingest.world._chains) <= 10
