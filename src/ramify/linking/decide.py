@@ -6,9 +6,11 @@ known puts the calls that could be judged differently back on the agenda.
 
 from collections.abc import Callable
 
+from msgspec import structs
+
 from ramify.linking import results, rollup
 from ramify.linking.chain import Chain, extend
-from ramify.linking.compaction import offered_summaries
+from ramify.linking.compaction import continued_summary, offered_summaries
 from ramify.linking.conversation import Verdict, before, by_prefix, by_tool, first_attempt, same_scope, stated
 from ramify.linking.place import continuing, follow, place
 from ramify.linking.subtask import FAILED, Pairing, resolve
@@ -27,7 +29,7 @@ Price = Callable[[str, int, Tokens], int | None]
 LIMIT = 100_000  # judgements for one batch; more would mean that two rules disagree for ever
 
 
-def asked(world: World, event: ModelCalled) -> None:
+def asked(world: World, event: ModelCalled, price: Price) -> None:
     id = ids.call_id(event.request)
     call = world.call(id) or Call(id)
     if call.asked:
@@ -42,6 +44,8 @@ def asked(world: World, event: ModelCalled) -> None:
     call.strict, call.previous, call.thread = event.strict, event.previous, event.thread
     call.message_count = len(event.parts)
     _refuse_earlier_end(call)
+    if call.response and (seen := world.loader.answered(call.response)):
+        call.usage = usage_of(seen, call, price)  # the answer came first, and did not know whose it was
     world.save("calls", call)
     _note_client(world, call)
     if call.utility and call.utility != "compaction":
@@ -83,6 +87,7 @@ def read(world: World, call: Call, chain: Chain) -> None:
     call.claims = claims_of(chain) if call.opening or call.agent else ()
     call.own_via = own_via(chain) if call.agent else ""
     _put_answer_chain(call)
+    _put_prefill(world, call, chain)
     if chain.atoms:
         world.add(chain_key("end", call.end), call.started, call.id)
         if call.after:
@@ -93,6 +98,17 @@ def read(world: World, call: Call, chain: Chain) -> None:
     world.agenda[call.id] = None
     _wake_followers(world, call)
     world.save("calls", call)
+
+
+def _put_prefill(world: World, call: Call, chain: Chain) -> None:
+    length = len(chain.roles)
+    while length and chain.roles[length - 1] == "assistant":
+        length -= 1
+    tail = chain.atoms[length:]
+    if length and tail:
+        call.base = chain.hashes[length]
+        call.prefill = tuple(Answered(atom.digest or b"", atom.head, atom.kind == "use") for atom in tail)
+        world.add(chain_key("end", call.base), call.started, call.id)
 
 
 def claims_of(chain: Chain) -> tuple[bytes, ...]:
@@ -124,6 +140,7 @@ def _wake_followers(world: World, call: Call) -> None:
     """Requests that contain this one, and later ones with the same words."""
     later = [
         *world.calls_at(chain_key("watch", call.end)),
+        *(world.calls_at(chain_key("watch", call.base)) if call.base else ()),
         *world.calls_at(key("strict", call.project, call.strict)),
     ]
     for other in later:
@@ -134,26 +151,29 @@ def _wake_followers(world: World, call: Call) -> None:
 def answered(world: World, event: ModelAnswered, price: Price, version: str) -> None:
     id = ids.call_id(event.request)
     call = world.call(id) or Call(id, project=event.project, request=event.request)
-    if call.response:
-        return
-    call.response = event.response
+    if call.response and (event.lost or not call.lost):
+        return  # the first answer stays, unless it only said that none was known
+    call.response, call.lost = event.response, event.lost
     call.ended, call.first_byte = event.at, event.first_byte
     call.status, call.http_status, call.error = event.status, event.http_status, event.error
     call.message, call.request_id = event.message, event.request_id
     call.model = event.model or call.model
     call.stop_reason = event.stop_reason
     call.answer = tuple(
-        Answered(atom.digest, atom.head) for atom in (event.part.atoms if event.part else ()) if atom.digest is not None
+        Answered(atom.digest, atom.head, atom.kind == "use")
+        for atom in (event.part.atoms if event.part else ())
+        if atom.digest is not None
     )
     call.uses = tuple(use.id for use in event.part.uses) if event.part else ()
     _refuse_earlier_end(call)
     _put_answer_chain(call)
-    before_usage = call.usage
+    before_usage = rollup.counted(call)
     call.usage = usage_of(event, call, price)
     call.price_version = version if event.tokens else ""
     world.save("calls", call)
     if call.asked:
         rollup.change(world, call, before_usage, 0)
+        rollup.recount(world, first_attempt(call))
         if call.relation != "helper":
             offer(world, call, event.part)
             _wake_followers(world, call)
@@ -163,12 +183,14 @@ def answered(world: World, event: ModelAnswered, price: Price, version: str) -> 
 
 def usage_of(event: ModelAnswered, call: Call, price: Price) -> Usage:
     """A call counts when it was answered; a cut stream has still reported its input."""
+    if not call.asked:
+        return NOTHING
     calls = 1 if event.status == "ok" and call.utility != "count_tokens" else 0
     if event.tokens is None or call.utility == "count_tokens":
         return Usage(calls=calls) if calls else NOTHING
     total = Usage(calls=calls)
     for model, tokens in ((call.model, event.tokens), *event.extra_tokens):
-        cost = price(model, call.started or event.at, tokens)
+        cost = price(model, call.started, tokens)
         total = total + Usage(
             0,
             tokens.input,
@@ -295,7 +317,8 @@ def _verdict(world: World, call: Call, chain: Chain) -> Verdict:
     if summary := by_summary(world, call, chain):
         return summary
     if not call.opening and (tool := by_tool(world, call, chain, 0)):
-        return tool
+        # What was carried over names the line; that the words before it were summed up says the rest.
+        return tool if continued_summary(chain.parts) is None else structs.replace(tool, relation="compacted")
     if call.opening and not call.agent:
         return Verdict("opening")
     return prefix or Verdict("root")
@@ -325,13 +348,20 @@ def _is_first(world: World, call: Call) -> bool:
 def _watch(world: World, call: Call, chain: Chain, verdict: Verdict) -> None:
     """Prefixes that some call not seen yet may turn out to have asked for."""
     lowest = verdict.length if verdict.relation == "continued" else 0
+    if chain.atoms and verdict.consumed == len(chain.atoms):
+        world.add(chain_key("watch", chain.end), call.started, call.id)
     for at in range(max(lowest, 1), len(chain.atoms)):
         world.add(chain_key("watch", chain.hashes[at]), call.started, call.id)
         atom = chain.atoms[at]
         if atom.kind == "use" and at >= verdict.consumed:
             world.add(key("waits-tool", call.project, call.session, atom.tool), call.started, call.id)
-    if verdict.relation in ("compacted", "root", "opening"):
+    if _is_after_summary(chain, verdict):
         world.add(key("waits-summary", call.project, call.session), call.started, call.id)
+
+
+def _is_after_summary(chain: Chain, verdict: Verdict) -> bool:
+    by_words = verdict.link is not None and verdict.link.rule == "prefix-match"
+    return not by_words and continued_summary(chain.parts) is not None
 
 
 def _apply(world: World, call: Call, chain: Chain, verdict: Verdict) -> None:
@@ -404,10 +434,19 @@ def _attempt_first(world: World, call: Call) -> str:
         and 0 < other.ended <= call.started
         and same_scope(other, call)
         and other.relation not in ("opening", "helper")
+        and _same_parent(world, other, call)
     ]
     if call.relation == "root":
         same = [other for other in same if other.status in FAILED or (call.session and other.session == call.session)]
     return first_attempt(same[-1]) if same else ""
+
+
+def _same_parent(world: World, one: Call, other: Call) -> bool:
+    """The same words behind another call are another line's."""
+    if one.parent == other.parent:
+        return True
+    above, beside = world.call(one.parent), world.call(other.parent)
+    return above is not None and beside is not None and first_attempt(above) == first_attempt(beside)
 
 
 def _set_attempt(world: World, call: Call, first: str) -> None:
@@ -417,8 +456,11 @@ def _set_attempt(world: World, call: Call, first: str) -> None:
         world.remove(key("attempt", call.attempt_of), call.started, call.id)
     if first:
         world.add(key("attempt", first), call.started, call.id)
+    groups = {first_attempt(call), first or call.id}
     call.attempt_of = first
     world.save("calls", call)
+    for group in sorted(groups):
+        rollup.recount(world, group)
     for other in world.calls_at(key("strict", call.project, call.strict)):
         if before(call, other):
             world.agenda[other.id] = None

@@ -1,5 +1,7 @@
 """Sums over calls, kept with tasks and conversations: each call is in exactly one of each, so nothing counts twice."""
 
+from msgspec import structs
+
 from ramify.linking.world import World, key
 from ramify.model.entity import Call, Conversation, Task
 from ramify.model.usage import NOTHING, Usage
@@ -17,7 +19,7 @@ def move(world: World, call: Call, conversation: str, task: str) -> None:
 
 def change(world: World, call: Call, before: Usage, tools: int) -> None:
     """A counted call reported something new: `before` it, it had used this much and asked for so many tools."""
-    delta = call.usage - before
+    delta = counted(call) - before
     task = world.task(call.task)
     if task is not None and len(call.uses) != tools:
         task.tool_calls += len(call.uses) - tools
@@ -30,6 +32,26 @@ def change(world: World, call: Call, before: Usage, tools: int) -> None:
     _refresh_end(world, call)
 
 
+def counted(call: Call) -> Usage:
+    """What a call adds to a sum: its tokens always, itself unless an earlier attempt of it was answered."""
+    return structs.replace(call.usage, calls=0) if call.repeated else call.usage
+
+
+def recount(world: World, first: str) -> None:
+    """Attempts of one call are one call: the first that was answered counts."""
+    one = world.call(first)
+    group = ([one] if one and not one.attempt_of else []) + world.calls_at(key("attempt", first))
+    answered = False
+    for call in sorted(group, key=lambda call: (call.started, call.id)):
+        repeated = answered and call.usage.calls > 0
+        answered = answered or call.usage.calls > 0
+        if call.repeated != repeated:
+            before = counted(call)
+            call.repeated = repeated
+            world.save("calls", call)
+            change(world, call, before, len(call.uses))
+
+
 def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
     row = world.conversation(id)
     if not id:
@@ -38,11 +60,11 @@ def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
         row = new_conversation(call, id)
     row.calls += sign
     if sign > 0:
-        row.usage = row.usage + call.usage
+        row.usage = row.usage + counted(call)
         row.opened = min(row.opened, call.started)
         row.active = max(row.active, call.ended or call.started)
     else:
-        row.usage = row.usage - call.usage
+        row.usage = row.usage - counted(call)
     if not call.session:  # only calls without a session ever move to another conversation
         _keep_member(world, row, call, sign)
     if row.calls <= 0 and not row.session:
@@ -70,7 +92,7 @@ def _leave(world: World, call: Call, id: str) -> None:
         return
     world.remove(key("in", id), call.started, call.id)
     task.calls -= 1
-    task.usage = task.usage - call.usage
+    task.usage = task.usage - counted(call)
     task.tool_calls -= len(call.uses)
     if task.calls <= 0:
         _drop(world, task)
@@ -99,7 +121,7 @@ def _join(world: World, call: Call) -> None:
     )
     world.add(key("in", task.id), call.started, call.id)
     task.calls += 1
-    task.usage = task.usage + call.usage
+    task.usage = task.usage + counted(call)
     task.tool_calls += len(call.uses)
     if (call.started, call.id) >= (task.last_started, task.last):
         _set_last(task, call)

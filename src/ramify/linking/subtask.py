@@ -157,7 +157,7 @@ def _repeats(one: Call, claim: Call) -> bool:
         one.strict == claim.strict
         and one.relation == claim.relation == "opening"
         and one.agent == claim.agent
-        and same_scope(one, claim)
+        and (one.project, one.user, one.session) == (claim.project, claim.user, claim.session)
         and 0 < one.ended <= claim.started
     )
 

@@ -14,6 +14,7 @@ class Answered(Struct, frozen=True, array_like=True):
 
     digest: bytes
     head: str = ""
+    tool: bool = False
 
 
 class Call(Struct, array_like=True):
@@ -72,6 +73,10 @@ class Call(Struct, array_like=True):
     task: str = ""
     usage: Usage = NOTHING
     price_version: str = ""
+    base: bytes = b""  # the chain before the words with which the request itself began the answer
+    prefill: tuple[Answered, ...] = ()  # those words
+    lost: bool = False  # nobody knows how it ended: a real answer may still come
+    repeated: bool = False  # an earlier attempt of the same call was answered: it counts once
 
 
 class ToolCall(Struct, array_like=True):

@@ -116,6 +116,7 @@ class ModelAnswered(Struct, frozen=True):
     extra_tokens: tuple[tuple[str, Tokens], ...] = ()  # iterations at another model's price
     part: Part | None = None
     error: str = ""
+    lost: bool = False  # nobody knows how it ended
 
 
 class ToolCalled(Struct, frozen=True):

@@ -74,20 +74,22 @@ def read_scope(project: str, headers: Headers, metadata: Any) -> Scope:
 
 
 def user_and_session(metadata: Any) -> tuple[str, str]:
-    """Claude Code packs its session into `metadata.user_id`, in one of two ways; others put a user there."""
+    """Claude Code packs its session into `metadata.user_id`, in one of two ways; others put a user there.
+
+    A session says more than a user: within one, the account may change.
+    """
     given = metadata.get("user_id") if isinstance(metadata, dict) else None
     if not isinstance(given, str) or not given:
         return "", ""
     if old := OLD_USER.match(given):
-        return old.group(1), old.group(2)
+        return "", old.group(2)
     if given.startswith("{"):
         try:
             inner = msgspec.json.decode(given)
         except (msgspec.MsgspecError, RecursionError):
             return given, ""
         session = inner.get("session_id")
-        who = f"{inner.get('device_id', '')}/{inner.get('account_uuid', '')}"
-        return (who, session) if isinstance(session, str) and session else (given, "")
+        return ("", session) if isinstance(session, str) and session else (given, "")
     return given, ""
 
 
@@ -156,6 +158,7 @@ def decode_response(seen: Response) -> list[Event]:
             extra_tokens=answers.extra_of(answer.usage, answer.model),
             part=part,
             error=error,
+            lost=seen.outcome == "lost",
         )
     ]
     if answer.unreadable and seen.outcome == "complete":
