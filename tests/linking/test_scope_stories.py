@@ -78,7 +78,7 @@ def test_a_forked_session_is_a_conversation_of_its_own() -> None:
     calls = {call["refs"][0]["value"]: call for call in questions.calls()["items"]}
     assert calls["c"]["link"]["kind"] == "forked"
     assert calls["c"]["link"]["parent"] == calls["b"]["id"]
-    assert calls["c"]["new_messages"] == 1
+    assert calls["c"]["new_messages"] == 2  # the answer it goes on from, and its own words
     said = questions.messages(calls["c"]["task"])["items"]
     assert [block["text"] for message in said for block in message["blocks"]] == ["delete them", "done"]
     assert questions.stats()["tool_calls"] == 1
@@ -237,13 +237,11 @@ def test_a_cut_stream_has_used_what_it_reported() -> None:
     assert (usage["calls"], usage["input"]) == (1, 100)
 
 
-def test_tool_ids_of_strangers_may_be_equal() -> None:
-    """Gateways and tests count their ids from one."""
+def test_the_first_stranger_to_use_a_tool_id_keeps_it() -> None:
+    """Some gateways count their ids from one; without a session nothing tells them apart but the order of asking."""
     story = Story()
     for name in ("x", "y"):
         main = story.line()
-        main.ask(f"{name}1", f"go {name}", agent("toolu_1", f"look {name}"), conversation=name, branch="main", task=f"{name}m")
-        story.line().ask(f"{name}2", f"look {name}", f"saw {name}", conversation=name, branch="subtask_1", task=f"{name}s")
-        main.ask(f"{name}3", report("toolu_1", words=f"saw {name}"), parent=f"{name}1", conversation=name, branch="main", task=f"{name}m")
-        story.subtask(f"{name}2", by=f"{name}1", via="toolu_1")
+        main.ask(f"{name}1", f"go {name}", use("toolu_1", command=name), conversation=name, branch="main")
+        main.ask(f"{name}2", result("toolu_1", f"saw {name}"), parent=f"{name}1", conversation=name, branch="main")
     story.check(orders=20)

@@ -203,6 +203,7 @@ def test_agents_of_a_workflow_hang_under_its_call(headers: bool) -> None:
         line = story.line(session="s", **named)
         line.ask(f"c{number}", f"[Workflow harness] You are step {number}", "done", branch=f"subtask_{number}", kind="subagent", overlap=True)
         story.subtask(f"c{number}", by="a", via="toolu_1", sure=False)
+    story.shared = ["toolu_1"]
     story.check(orders=20)
 
 

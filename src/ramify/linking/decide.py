@@ -13,19 +13,20 @@ from ramify.linking.chain import Chain, extend
 from ramify.linking.compaction import continued_summary, offered_summaries
 from ramify.linking.conversation import Verdict, before, by_prefix, by_tool, first_attempt, same_scope, stated
 from ramify.linking.place import continuing, follow, place
-from ramify.linking.subtask import FAILED, Pairing, resolve
+from ramify.linking.subtask import FAILED, Pairing, asking_session, is_shared, resolve
 from ramify.linking.summarised import by_summary
 from ramify.linking.world import World, chain_key, key
 from ramify.model import ids
 from ramify.model.entity import Answered, Call, ToolCall
 from ramify.model.entity import Correction as CorrectionRow
-from ramify.model.event import ModelAnswered, ModelCalled, Part, Text
+from ramify.model.event import ModelAnswered, ModelCalled, Part
 from ramify.model.link import Link
 from ramify.model.observation import Correction
 from ramify.model.prices import Tokens
 from ramify.model.usage import NOTHING, Usage
 
 Price = Callable[[str, int, Tokens], int | None]
+WORKFLOW_STEP = "[Workflow harness"
 LIMIT = 100_000  # judgements for one batch; more would mean that two rules disagree for ever
 
 
@@ -38,6 +39,7 @@ def asked(world: World, event: ModelCalled, price: Price) -> None:
     call.asked = True
     call.request, call.exchange, call.source = event.request, event.exchange, event.source
     call.project, call.user, call.session = scope.project, scope.user, scope.session
+    call.parent_session = scope.parent_session
     call.agent, call.parent_agent, call.agent_type = scope.agent, scope.parent_agent, event.agent_type
     call.started, call.client, call.utility = event.at, event.client, event.utility
     call.model = call.model or event.model
@@ -85,7 +87,7 @@ def read(world: World, call: Call, chain: Chain) -> None:
     call.atoms, call.end = len(chain.atoms), chain.end
     call.opening = "assistant" not in chain.roles
     call.claims = claims_of(chain) if call.opening or call.agent else ()
-    call.own_via = own_via(chain) if call.agent else ""
+    call.own_via = own_via(chain, bool(call.agent))
     _put_answer_chain(call)
     _put_prefill(world, call, chain)
     if chain.atoms:
@@ -112,24 +114,31 @@ def _put_prefill(world: World, call: Call, chain: Chain) -> None:
 
 
 def claims_of(chain: Chain) -> tuple[bytes, ...]:
-    """Each text, and all joined: clients wrap a prompt in context of their own."""
-    texts: list[Text] = [text for part in chain.parts if part.role == "user" for text in part.texts if text.normal]
-    joined = (
-        ("\n".join(text.normal for text in texts), "\n\n".join(text.normal for text in texts)) if len(texts) > 1 else ()
-    )
-    return tuple(dict.fromkeys(prompt_key(words) for words in (*(text.normal for text in texts), *joined)))
+    """Each text before the first answer, and all joined: clients wrap a prompt in context of their own."""
+    texts: list[str] = []
+    for part in chain.parts:
+        if part.role == "assistant":
+            break
+        if part.role == "user":
+            texts += [text.normal for text in part.texts if text.normal]
+    joined = ("\n".join(texts), "\n\n".join(texts)) if len(texts) > 1 else ()
+    found = [prompt_key(words) for words in (*texts, *joined)]
+    if any(words.startswith(WORKFLOW_STEP) for words in texts):
+        found.append(results.WORKFLOW)
+    return tuple(dict.fromkeys(found))
 
 
 def prompt_key(words: str) -> bytes:
     return ids.digest("prompt", words.strip())
 
 
-def own_via(chain: Chain) -> str:
-    """A forked agent's request ends with the result of the very call that started it."""
-    for part in reversed(chain.parts):
-        for result in reversed(part.results):
-            return result.id if result.fork else ""
-    return ""
+def own_via(chain: Chain, is_agent: bool) -> str:
+    """A forked agent's request ends with the result of the very call that started it, and with its directive."""
+    last = next((part for part in reversed(chain.parts) if part.atoms), None)
+    if last is None or not last.results or not last.results[-1].fork:
+        return ""
+    directed = any(text.normal.startswith("<fork-boilerplate>") for text in last.texts)
+    return last.results[-1].id if is_agent or directed else ""
 
 
 def _put_answer_chain(call: Call) -> None:
@@ -311,6 +320,8 @@ def _verdict(world: World, call: Call, chain: Chain) -> Verdict:
             return Verdict("root")
     if call.agent and _is_first(world, call):
         return Verdict("agent", consumed=_inherited(chain) if call.own_via else 0)
+    if call.own_via:
+        return Verdict("opening", consumed=_inherited(chain))
     prefix = by_prefix(world, call, chain)
     if prefix is not None and prefix.relation == "continued":
         return by_tool(world, call, chain, prefix.consumed) or prefix
@@ -401,7 +412,7 @@ def _move_child(world: World, call: Call, parent: str) -> None:
 
 def _put_claim(world: World, call: Call) -> None:
     for prompt in call.claims:
-        world.add(key("claim", call.project, call.session, prompt), call.started, call.id)
+        world.add(key("claim", call.project, asking_session(call), prompt), call.started, call.id)
     if not call.agent:
         world.add(key("openings", call.project, call.session), call.started, call.id)
 
@@ -433,6 +444,7 @@ def _attempt_first(world: World, call: Call) -> str:
         and before(other, call)
         and 0 < other.ended <= call.started
         and same_scope(other, call)
+        and other.session == call.session
         and other.relation not in ("opening", "helper")
         and _same_parent(world, other, call)
     ]
@@ -501,7 +513,8 @@ def _apply_pairing(world: World, call: Call, pairing: Pairing) -> None:
         world.unplaced[call.id] = None
     if offer is not None:
         child = ids.agent_task_id(call.project, call.session, call.agent) if call.agent else ids.opened_task_id(call.id)
-        _set_child(world, offer.tool, child)
+        if not is_shared(offer):
+            _set_child(world, offer.tool, child)
     _set_attempt(world, call, pairing.attempt_of)
 
 

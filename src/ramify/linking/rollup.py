@@ -59,31 +59,46 @@ def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
     if row is None:
         row = new_conversation(call, id)
     row.calls += sign
+    row.usage = row.usage + counted(call) if sign > 0 else row.usage - counted(call)
     if sign > 0:
-        row.usage = row.usage + counted(call)
-        row.opened = min(row.opened, call.started)
-        row.active = max(row.active, call.ended or call.started)
-    else:
-        row.usage = row.usage - counted(call)
-    if not call.session:  # only calls without a session ever move to another conversation
-        _keep_member(world, row, call, sign)
-    if row.calls <= 0 and not row.session:
+        _note_start(row, call)
+    _keep_member(world, row, call, sign)
+    if row.calls <= 0 and not row.sends_agents:
         world.drop("conversations", id)
     else:
         world.save("conversations", row)
 
 
+def _note_start(row: Conversation, call: Call) -> None:
+    """The earliest call says when it began and with which client."""
+    if (call.started, call.client) < (row.opened, row.client) or not row.calls:
+        row.opened, row.client = call.started, call.client
+
+
 def _keep_member(world: World, row: Conversation, call: Call, sign: int) -> None:
+    """Only calls without a session of their own ever move to another conversation."""
+    if is_steady(call):
+        row.steady = max(row.steady, call.ended or call.started)
+        row.active = max(row.active, row.steady)
+        return
     members = key("member", row.id)
     if sign > 0:
         world.add(members, call.started, call.id)
-        return
-    world.remove(members, call.started, call.id)
-    row.active = max((one.ended or one.started for one in world.calls_at(members)), default=row.opened)
+        row.active = max(row.active, call.ended or call.started)
+    else:
+        world.remove(members, call.started, call.id)
+        ends = (one.ended or one.started for one in world.calls_at(members))
+        row.active = max([row.steady or row.opened, *ends])
+
+
+def is_steady(call: Call) -> bool:
+    return bool(call.session) and not call.parent_session
 
 
 def new_conversation(call: Call, id: str) -> Conversation:
-    return Conversation(id, call.project, call.session, call.started, call.started, client=call.client)
+    return Conversation(
+        id, call.project, call.parent_session or call.session, call.started, call.started, client=call.client
+    )
 
 
 def _leave(world: World, call: Call, id: str) -> None:
@@ -139,6 +154,8 @@ def _refresh_end(world: World, call: Call) -> None:
         _set_last(task, call)
         world.save("tasks", task)
     row = world.conversation(call.conversation)
-    if row is not None and (call.ended or call.started) > row.active:
-        row.active = call.ended or call.started
+    end = call.ended or call.started
+    if row is not None and (end > row.active or (is_steady(call) and end > row.steady)):
+        row.active = max(row.active, end)
+        row.steady = max(row.steady, end) if is_steady(call) else row.steady
         world.save("conversations", row)

@@ -63,7 +63,6 @@ class Call(Struct, array_like=True):
     attempt_of: str = ""
     link: Link | None = None
     offer: str = ""  # tool call that this opening answers
-    soft_offer: str = ""
     new_message: int = 0
     new_block: int = 0
     message_count: int = 0
@@ -76,6 +75,9 @@ class Call(Struct, array_like=True):
     base: bytes = b""  # the chain before the words with which the request itself began the answer
     prefill: tuple[Answered, ...] = ()  # those words
     lost: bool = False  # nobody knows how it ended: a real answer may still come
+    parent_session: str = ""  # the session that started this call's own
+    soft_offers: tuple[str, ...] = ()  # tools of one's own whose input and result fit this opening
+    final: bytes = b""  # fingerprint of the words that ended its turn
     repeated: bool = False  # an earlier attempt of the same call was answered: it counts once
 
 
@@ -106,6 +108,7 @@ class ToolCall(Struct, array_like=True):
     notice_status: str = ""
     child: str = ""  # the task it spawned
     server: bool = False
+    notice_at: int = 0
 
 
 class Task(Struct, array_like=True):
@@ -159,6 +162,7 @@ class Conversation(Struct, array_like=True):
     sends_agents: bool = False
     client: str = ""
     forked_from: str = ""
+    steady: int = 0  # the last activity of calls that can never move elsewhere
 
 
 class Correction(Struct, array_like=True):

@@ -81,6 +81,7 @@ class Scope(Struct, frozen=True, array_like=True):
     session: str = ""
     agent: str = ""
     parent_agent: str = ""
+    parent_session: str = ""
 
 
 class ModelCalled(Struct, frozen=True):

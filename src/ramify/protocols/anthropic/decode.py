@@ -64,12 +64,14 @@ def _decoded(body: bytes, coding: str) -> bytes:
 def read_scope(project: str, headers: Headers, metadata: Any) -> Scope:
     session = header(headers, "x-claude-code-session-id") or header(headers, "x-session-id")
     user, inner = user_and_session(metadata)
+    above = header(headers, "x-parent-session-id") if session else ""
     return Scope(
         project,
         user,
         session or inner,
         header(headers, "x-claude-code-agent-id"),
         header(headers, "x-claude-code-parent-agent-id"),
+        above if above != session else "",
     )
 
 
