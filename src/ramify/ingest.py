@@ -219,7 +219,7 @@ class Ingest:
             seen, reading = self._redacted(self.redaction, seen, reading)
         event, problem = self.reader.read_call(seen, reading)
         self.reader.calls[seen.id] = event
-        decide.asked(self.world, event)
+        decide.asked(self.world, event, self.prices.price)
         if problem is not None:
             unreadable.append((problem.observation, problem.at, problem.reason))
         layout = reading.layout if isinstance(reading, Reading) and reading.layout.body is seen.body else None

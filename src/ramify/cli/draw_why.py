@@ -17,6 +17,8 @@ RULES = {
     "previous-message-id": "the request names the answer that it continues",
     "tool-id": "its history holds a tool call that the other asked for",
     "sidecar": "a file beside the transcript names the tool call",
+    "parent-session-header": "the request named the session that started its own",
+    "workflow-harness": "a workflow's harness wrote its first words while that workflow was open",
     "prompt-match": "it began with exactly the words that the tool call asked for",
     "prefix-match": "its request repeats the other's messages, then goes on",
     "compact-summary": "it begins with the summary that the other wrote",

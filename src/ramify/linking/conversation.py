@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from ramify.linking.chain import Chain
 from ramify.linking.world import NEWEST, World, chain_key, key
-from ramify.model.entity import Call
+from ramify.model.entity import Answered, Call
 from ramify.model.event import Atom
 from ramify.model.link import Candidate, Link
 
@@ -42,7 +42,8 @@ def same_scope(one: Call, other: Call) -> bool:
 
 
 def before(one: Call, other: Call) -> bool:
-    return (one.started, one.id) < (other.started, other.id)
+    """Some recorders count whole seconds: within one of them the longer list is the later one."""
+    return (one.started, one.atoms, one.id) < (other.started, other.atoms, other.id)
 
 
 def first_attempt(call: Call) -> str:
@@ -64,7 +65,10 @@ def stated(world: World, call: Call) -> Verdict | None:
     found = [
         candidate
         for candidate in world.calls_at(key("message", call.project, call.previous))
-        if candidate.id != call.id and same_scope(candidate, call)
+        if not candidate.utility
+        and candidate.agent == call.agent
+        and same_scope(candidate, call)
+        and _precedes(world, candidate, call)
     ]
     if not found:
         return None
@@ -73,6 +77,16 @@ def stated(world: World, call: Call) -> Verdict | None:
     consumed = 0 if call.thread else _leading(chain, _shared(chain, world.chain(parent)))
     link = Link("continued", parent.id, "previous-message-id", 1.0, evidence=(call.request, parent.response))
     return Verdict("continued", parent.id, link, consumed, consumed)
+
+
+def _precedes(world: World, candidate: Call, call: Call) -> bool:
+    """A thread sends only what is new, so that within one tick of the clock its length says nothing."""
+    above: Call | None = candidate
+    while above is not None and above.started == call.started:
+        if above.id == call.id:
+            return False
+        above = world.call(above.parent)
+    return candidate.started <= call.started
 
 
 def _shared(chain: Chain, other: Chain) -> int:
@@ -91,6 +105,8 @@ def _leading(chain: Chain, length: int) -> int:
 
 def by_prefix(world: World, call: Call, chain: Chain) -> Verdict | None:
     top = len(chain.atoms) - 1
+    if wordless := _by_whole(world, call, chain):
+        return wordless
     foreign: Verdict | None = None
     chunk, fetched = CHUNK, top + 1
     for length in range(top, 0, -1):
@@ -99,7 +115,7 @@ def by_prefix(world: World, call: Call, chain: Chain) -> Verdict | None:
             world.prefetch(chain_key("end", chain.hashes[at]) for at in range(length, fetched, -1))
             chunk *= 4
         end = chain.hashes[length]
-        found = [one for one in world.calls_at(chain_key("end", end)) if one.end == end]
+        found = [one for one in world.calls_at(chain_key("end", end)) if _ends_at(one, chain, length)]
         if not found:
             continue
         verdict = _choose(world, [one for one in found if eligible(one, call)], call, chain, length)
@@ -107,6 +123,28 @@ def by_prefix(world: World, call: Call, chain: Chain) -> Verdict | None:
             return verdict
         foreign = foreign or _foreign(found, call, chain, length)
     return foreign
+
+
+def _ends_at(one: Call, chain: Chain, length: int) -> bool:
+    """A request that began the answer itself (prefill) ends before those words too: they come back as one text."""
+    end = chain.hashes[length]
+    return one.end == end or (one.base == end and rank(one, chain, length) in (EXACT, ALIKE))
+
+
+def _by_whole(world: World, call: Call, chain: Chain) -> Verdict | None:
+    """A turn of mere reminders adds nothing to the chain, and nor did the one before it if its answer had no words."""
+    if not chain.atoms or chain.roles[-1] != "assistant":
+        return None
+    same = [
+        one
+        for one in world.calls_at(chain_key("end", chain.end))
+        if one.end == chain.end
+        and not one.answer
+        and one.message_count < call.message_count
+        and one.strict != call.strict
+        and eligible(one, call)
+    ]
+    return _choose(world, same, call, chain, len(chain.atoms))
 
 
 def _choose(world: World, candidates: list[Call], call: Call, chain: Chain, length: int) -> Verdict | None:
@@ -160,26 +198,28 @@ def _foreign(found: list[Call], call: Call, chain: Chain, length: int) -> Verdic
 
 def rank(candidate: Call, chain: Chain, length: int) -> int:
     """How well the candidate's answer fits what follows its request; lower is better."""
-    follow: list[Atom] = []
-    for at in range(length, len(chain.atoms)):
-        if chain.roles[at] != "assistant":
-            break
-        follow.append(chain.atoms[at])
-    if not candidate.answer:
-        return UNKNOWN
-    if not follow:
-        return ABSENT
     answer = candidate.answer
-    if len(answer) <= len(follow) and all(a.digest == b.digest for a, b in zip(answer, follow, strict=False)):
-        return EXACT
-    one, other = answer[0], follow[0]
-    if one.digest == other.digest or (one.head and other.head and _alike(one.head, other.head)):
+    if candidate.prefill and candidate.end != chain.hashes[length]:
+        answer = candidate.prefill + answer
+    if not answer:
+        return UNKNOWN
+    at = length
+    for one in answer:
+        if at == len(chain.atoms) or chain.roles[at] != "assistant":
+            return ALIKE if at > length else ABSENT
+        if one.digest != chain.atoms[at].digest:
+            return _rank_difference(one, chain.atoms[at], at - length)
+        at += 1
+    return EXACT
+
+
+def _rank_difference(one: Answered, other: Atom, equal: int) -> int:
+    """Cut or edited at the end is still the same answer; another tool call is another answer."""
+    if one.head and other.head and (one.head.startswith(other.head) or other.head.startswith(one.head)):
         return ALIKE
-    return REPLACEMENT if other.head in REPLACED else DIFFERENT
-
-
-def _alike(one: str, other: str) -> bool:
-    return one.startswith(other) or other.startswith(one)
+    if equal and not (one.tool and other.kind == "use"):
+        return ALIKE
+    return REPLACEMENT if not equal and other.head in REPLACED else DIFFERENT
 
 
 def by_tool(world: World, call: Call, chain: Chain, length: int) -> Verdict | None:

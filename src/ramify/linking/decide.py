@@ -6,28 +6,31 @@ known puts the calls that could be judged differently back on the agenda.
 
 from collections.abc import Callable
 
+from msgspec import structs
+
 from ramify.linking import results, rollup
 from ramify.linking.chain import Chain, extend
-from ramify.linking.compaction import offered_summaries
+from ramify.linking.compaction import continued_summary, offered_summaries
 from ramify.linking.conversation import CHUNK, Verdict, before, by_prefix, by_tool, first_attempt, same_scope, stated
 from ramify.linking.place import continuing, follow, place
-from ramify.linking.subtask import FAILED, Pairing, resolve
+from ramify.linking.subtask import FAILED, Pairing, asking_session, is_shared, resolve
 from ramify.linking.summarised import by_summary
 from ramify.linking.world import NEWEST, World, chain_key, key
 from ramify.model import ids
 from ramify.model.entity import Answered, Call, ToolCall
 from ramify.model.entity import Correction as CorrectionRow
-from ramify.model.event import ModelAnswered, ModelCalled, Part, Text
+from ramify.model.event import ModelAnswered, ModelCalled, Part
 from ramify.model.link import Link
 from ramify.model.observation import Correction
 from ramify.model.prices import Tokens
 from ramify.model.usage import NOTHING, Usage
 
 Price = Callable[[str, int, Tokens], int | None]
+WORKFLOW_STEP = "[Workflow harness"
 LIMIT = 100_000  # judgements for one batch; more would mean that two rules disagree for ever
 
 
-def asked(world: World, event: ModelCalled) -> None:
+def asked(world: World, event: ModelCalled, price: Price) -> None:
     id = ids.call_id(event.request)
     known = world.call(id)
     call = known or Call(id)
@@ -37,12 +40,15 @@ def asked(world: World, event: ModelCalled) -> None:
     call.asked = True
     call.request, call.exchange, call.source = event.request, event.exchange, event.source
     call.project, call.user, call.session = scope.project, scope.user, scope.session
+    call.parent_session = scope.parent_session
     call.agent, call.parent_agent, call.agent_type = scope.agent, scope.parent_agent, event.agent_type
     call.started, call.client, call.utility = event.at, event.client, event.utility
     call.model = call.model or event.model
     call.strict, call.previous, call.thread = event.strict, event.previous, event.thread
     call.message_count = len(event.parts)
     _refuse_earlier_end(call)
+    if call.response and (seen := world.loader.answered(call.response)):
+        call.usage = usage_of(seen, call, price)  # the answer came first, and did not know whose it was
     world.save("calls", call)
     if known is None:
         world.is_new(call)
@@ -84,8 +90,9 @@ def read(world: World, call: Call, chain: Chain) -> None:
     call.atoms, call.end = len(chain.atoms), chain.end
     call.opening = "assistant" not in chain.roles
     call.claims = claims_of(chain) if call.opening or call.agent else ()
-    call.own_via = own_via(chain) if call.agent else ""
+    call.own_via = own_via(chain, bool(call.agent))
     _put_answer_chain(call)
+    _put_prefill(world, call, chain)
     world.prefetch(needs(call, chain))
     if chain.atoms:
         world.add(chain_key("end", call.end), call.started, call.id)
@@ -110,25 +117,43 @@ def needs(call: Call, chain: Chain) -> list[int]:
     ]
 
 
+def _put_prefill(world: World, call: Call, chain: Chain) -> None:
+    length = len(chain.roles)
+    while length and chain.roles[length - 1] == "assistant":
+        length -= 1
+    tail = chain.atoms[length:]
+    if length and tail:
+        call.base = chain.hashes[length]
+        call.prefill = tuple(Answered(atom.digest or b"", atom.head, atom.kind == "use") for atom in tail)
+        world.add(chain_key("end", call.base), call.started, call.id)
+
+
 def claims_of(chain: Chain) -> tuple[bytes, ...]:
-    """Each text, and all joined: clients wrap a prompt in context of their own."""
-    texts: list[Text] = [text for part in chain.parts if part.role == "user" for text in part.texts if text.normal]
-    joined = (
-        ("\n".join(text.normal for text in texts), "\n\n".join(text.normal for text in texts)) if len(texts) > 1 else ()
-    )
-    return tuple(dict.fromkeys(prompt_key(words) for words in (*(text.normal for text in texts), *joined)))
+    """Each text before the first answer, and all joined: clients wrap a prompt in context of their own."""
+    texts: list[str] = []
+    for part in chain.parts:
+        if part.role == "assistant":
+            break
+        if part.role == "user":
+            texts += [text.normal for text in part.texts if text.normal]
+    joined = ("\n".join(texts), "\n\n".join(texts)) if len(texts) > 1 else ()
+    found = [prompt_key(words) for words in (*texts, *joined)]
+    if any(words.startswith(WORKFLOW_STEP) for words in texts):
+        found.append(results.WORKFLOW)
+    return tuple(dict.fromkeys(found))
 
 
 def prompt_key(words: str) -> bytes:
     return ids.digest("prompt", words.strip())
 
 
-def own_via(chain: Chain) -> str:
-    """A forked agent's request ends with the result of the very call that started it."""
-    for part in reversed(chain.parts):
-        for result in reversed(part.results):
-            return result.id if result.fork else ""
-    return ""
+def own_via(chain: Chain, is_agent: bool) -> str:
+    """A forked agent's request ends with the result of the very call that started it, and with its directive."""
+    last = next((part for part in reversed(chain.parts) if part.atoms), None)
+    if last is None or not last.results or not last.results[-1].fork:
+        return ""
+    directed = any(text.normal.startswith("<fork-boilerplate>") for text in last.texts)
+    return last.results[-1].id if is_agent or directed else ""
 
 
 def _put_answer_chain(call: Call) -> None:
@@ -139,6 +164,7 @@ def _wake_followers(world: World, call: Call) -> None:
     """Requests that contain this one, and later ones with the same words."""
     later = [
         *world.calls_since(chain_key("watch", call.end), call.started),
+        *(world.calls_since(chain_key("watch", call.base), call.started) if call.base else ()),
         *world.calls_since(key("strict", call.project, call.strict), call.started),
     ]
     for other in later:
@@ -149,26 +175,29 @@ def _wake_followers(world: World, call: Call) -> None:
 def answered(world: World, event: ModelAnswered, price: Price, version: str) -> None:
     id = ids.call_id(event.request)
     call = world.call(id) or Call(id, project=event.project, request=event.request)
-    if call.response:
-        return
-    call.response = event.response
+    if call.response and (event.lost or not call.lost):
+        return  # the first answer stays, unless it only said that none was known
+    call.response, call.lost = event.response, event.lost
     call.ended, call.first_byte = event.at, event.first_byte
     call.status, call.http_status, call.error = event.status, event.http_status, event.error
     call.message, call.request_id = event.message, event.request_id
     call.model = event.model or call.model
     call.stop_reason = event.stop_reason
     call.answer = tuple(
-        Answered(atom.digest, atom.head) for atom in (event.part.atoms if event.part else ()) if atom.digest is not None
+        Answered(atom.digest, atom.head, atom.kind == "use")
+        for atom in (event.part.atoms if event.part else ())
+        if atom.digest is not None
     )
     call.uses = tuple(use.id for use in event.part.uses) if event.part else ()
     _refuse_earlier_end(call)
     _put_answer_chain(call)
-    before_usage = call.usage
+    before_usage = rollup.counted(call)
     call.usage = usage_of(event, call, price)
     call.price_version = version if event.tokens else ""
     world.save("calls", call)
     if call.asked:
         rollup.change(world, call, before_usage, 0)
+        rollup.recount(world, first_attempt(call))
         if call.relation != "helper":
             offer(world, call, event.part)
             _wake_followers(world, call)
@@ -179,12 +208,14 @@ def answered(world: World, event: ModelAnswered, price: Price, version: str) -> 
 
 def usage_of(event: ModelAnswered, call: Call, price: Price) -> Usage:
     """A call counts when it was answered; a cut stream has still reported its input."""
+    if not call.asked:
+        return NOTHING
     calls = 1 if event.status == "ok" and call.utility != "count_tokens" else 0
     if event.tokens is None or call.utility == "count_tokens":
         return Usage(calls=calls) if calls else NOTHING
     total = Usage(calls=calls)
     for model, tokens in ((call.model, event.tokens), *event.extra_tokens):
-        cost = price(model, call.started or event.at, tokens)
+        cost = price(model, call.started, tokens)
         total = total + Usage(
             0,
             tokens.input,
@@ -309,13 +340,16 @@ def _verdict(world: World, call: Call, chain: Chain) -> Verdict:
             return Verdict("root")
     if call.agent and _is_first(world, call):
         return Verdict("agent", consumed=_inherited(chain) if call.own_via else 0)
+    if call.own_via:
+        return Verdict("opening", consumed=_inherited(chain))
     prefix = by_prefix(world, call, chain)
     if prefix is not None and prefix.relation == "continued":
         return by_tool(world, call, chain, prefix.consumed) or prefix
     if summary := by_summary(world, call, chain):
         return summary
     if not call.opening and (tool := by_tool(world, call, chain, 0)):
-        return tool
+        # What was carried over names the line; that the words before it were summed up says the rest.
+        return tool if continued_summary(chain.parts) is None else structs.replace(tool, relation="compacted")
     if call.opening and not call.agent:
         return Verdict("opening")
     return prefix or Verdict("root")
@@ -345,13 +379,20 @@ def _is_first(world: World, call: Call) -> bool:
 def _watch(world: World, call: Call, chain: Chain, verdict: Verdict) -> None:
     """Prefixes that some call not seen yet may turn out to have asked for."""
     lowest = verdict.length if verdict.relation == "continued" else 0
+    if chain.atoms and verdict.consumed == len(chain.atoms):
+        world.add(chain_key("watch", chain.end), call.started, call.id)
     for at in range(max(lowest, 1), len(chain.atoms)):
         world.add(chain_key("watch", chain.hashes[at]), call.started, call.id)
         atom = chain.atoms[at]
         if atom.kind == "use" and at >= verdict.consumed:
             world.add(key("waits-tool", call.project, call.session, atom.tool), call.started, call.id)
-    if verdict.relation in ("compacted", "root", "opening"):
+    if _is_after_summary(chain, verdict):
         world.add(key("waits-summary", call.project, call.session), call.started, call.id)
+
+
+def _is_after_summary(chain: Chain, verdict: Verdict) -> bool:
+    by_words = verdict.link is not None and verdict.link.rule == "prefix-match"
+    return not by_words and continued_summary(chain.parts) is not None
 
 
 def _apply(world: World, call: Call, chain: Chain, verdict: Verdict) -> None:
@@ -391,7 +432,7 @@ def _move_child(world: World, call: Call, parent: str) -> None:
 
 def _put_claim(world: World, call: Call) -> None:
     for prompt in call.claims:
-        world.add(key("claim", call.project, call.session, prompt), call.started, call.id)
+        world.add(key("claim", call.project, asking_session(call), prompt), call.started, call.id)
     if not call.agent:
         world.add(key("openings", call.project, call.session), call.started, call.id)
 
@@ -423,11 +464,21 @@ def _attempt_first(world: World, call: Call) -> str:
         and before(other, call)
         and 0 < other.ended <= call.started
         and same_scope(other, call)
+        and other.session == call.session
         and other.relation not in ("opening", "helper")
+        and _same_parent(world, other, call)
     ]
     if call.relation == "root":
         same = [other for other in same if other.status in FAILED or (call.session and other.session == call.session)]
     return first_attempt(same[-1]) if same else ""
+
+
+def _same_parent(world: World, one: Call, other: Call) -> bool:
+    """The same words behind another call are another line's."""
+    if one.parent == other.parent:
+        return True
+    above, beside = world.call(one.parent), world.call(other.parent)
+    return above is not None and beside is not None and first_attempt(above) == first_attempt(beside)
 
 
 def _set_attempt(world: World, call: Call, first: str) -> None:
@@ -437,8 +488,11 @@ def _set_attempt(world: World, call: Call, first: str) -> None:
         world.remove(key("attempt", call.attempt_of), call.started, call.id)
     if first:
         world.add(key("attempt", first), call.started, call.id)
+    groups = {first_attempt(call), first or call.id}
     call.attempt_of = first
     world.save("calls", call)
+    for group in sorted(groups):
+        rollup.recount(world, group)
     for other in world.calls_since(key("strict", call.project, call.strict), call.started):
         if before(call, other):
             world.agenda[other.id] = None
@@ -479,7 +533,8 @@ def _apply_pairing(world: World, call: Call, pairing: Pairing) -> None:
         world.unplaced[call.id] = None
     if offer is not None:
         child = ids.agent_task_id(call.project, call.session, call.agent) if call.agent else ids.opened_task_id(call.id)
-        _set_child(world, offer.tool, child)
+        if not is_shared(offer):
+            _set_child(world, offer.tool, child)
     _set_attempt(world, call, pairing.attempt_of)
 
 

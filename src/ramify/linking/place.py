@@ -19,6 +19,9 @@ def place(world: World, call: Call) -> None:
         if old[1] in (call.id, ids.opened_task_id(call.id)) and old[1] != line:
             world.drop("lines", old[1])
         rollup.move(world, call, old[0], old[2])
+        results.match_final(world, call)
+        if call.parent_session:
+            _note_sub_session(world, call)
         follow(world, call)
     if line == call.id:
         _put_line(world, call)
@@ -40,6 +43,8 @@ def follow(world: World, call: Call) -> None:
 
 def _where(world: World, call: Call) -> tuple[str, str, str]:
     session = ids.session_conversation_id(call.project, call.session) if call.session else ""
+    if call.parent_session:
+        session = "" if call.relation != "helper" else _started_in(world, call)
     if call.relation == "helper":
         return session, "", ""
     if call.attempt_of and (first := world.call(call.attempt_of)):
@@ -91,7 +96,24 @@ def _at_the_start(world: World, call: Call, session: str) -> tuple[str, str, str
     caller = _caller(world, call, task)
     if caller is not None:
         return session or caller.conversation, task, task
+    if call.parent_session:
+        return _started_in(world, call), task, task
     return session or ids.rooted_conversation_id(call.id), call.id, task
+
+
+def _started_in(world: World, call: Call) -> str:
+    """The conversation of the session that started this call's session, which may have been started itself."""
+    world.add(key("started-by", call.project, call.parent_session), call.started, call.id)
+    above = world.calls_at(key("sub-session", call.project, call.parent_session))
+    if above and above[0].conversation:
+        return above[0].conversation
+    return ids.session_conversation_id(call.project, call.parent_session)
+
+
+def _note_sub_session(world: World, call: Call) -> None:
+    world.add(key("sub-session", call.project, call.session), call.started, call.id)
+    for _, ref in world.find(key("started-by", call.project, call.session)):
+        world.unplaced[ref] = None
 
 
 def _caller(world: World, call: Call, task: str) -> Call | None:
@@ -130,7 +152,8 @@ def _put_task(world: World, call: Call) -> None:
     tool = world.tool(call.offer)
     correction = world.correction(task.id)
     link, caller = _link(world, call, task)
-    task.kind = "sub" if link or call.agent or (tool and not correction) else "root"
+    given = call.agent or call.parent_session
+    task.kind = "sub" if link or given or (tool and not correction) else "root"
     task.conversation = call.conversation
     task.line = call.line
     task.opened = call.started
@@ -208,7 +231,10 @@ def _put_subtask_line(world: World, call: Call, task: Task) -> None:
     """Sub-tasks are numbered by their offers, so that neither finishing nor arriving first changes a number."""
     tool = world.tool(call.offer)
     caller = world.call(tool.call) if tool else None
-    order, position = (caller.started, tool.block) if tool and caller else (call.started, 0)
+    order, position = call.started, 0
+    if tool and caller:  # a workflow has one call for many agents: those are numbered by their own start
+        waited = min(max(call.started - caller.started, 0), (1 << 40) - 1)
+        order, position = caller.started, (tool.block << 40) + waited
     world.save("lines", Line(task.id, task.conversation, "subtask", order, position, call.id))
 
 
@@ -225,7 +251,7 @@ def _link(world: World, call: Call, task: Task) -> tuple[Link | None, str]:
             Link("spawned", caller.task, old.rule, old.certainty, old.via, old.via_id, old.evidence, old.candidates),
             caller.id,
         )
-    if call.agent:
+    if call.agent or call.parent_session:
         return _loose(world, call, task), ""
     return None, ""
 
@@ -251,4 +277,5 @@ def _loose(world: World, call: Call, task: Task) -> Link | None:
     if not parent or parent == task.id:
         return None
     lost = call.link.candidates if call.link else ()
-    return Link("spawned", parent, "agent-id-header", 1.0, evidence=(call.request,), candidates=lost)
+    rule = "agent-id-header" if call.agent else "parent-session-header"
+    return Link("spawned", parent, rule, 1.0, evidence=(call.request,), candidates=lost)

@@ -1,12 +1,14 @@
 """Tool calls and what came back: pairs each call with its result, and reads from results which agent ran."""
 
 from ramify.linking.chain import Chain
-from ramify.linking.conversation import same_scope
+from ramify.linking.conversation import before, same_scope
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, ToolCall
 from ramify.model.event import Notice, Part, Result, Use
 
+WORKFLOW_TOOL = "Workflow"
+WORKFLOW = ids.digest("prompt of a workflow")  # its agents are known by the harness's words, not by the call's own
 OUTCOMES = {"completed": "completed", "failed": "failed", "killed": "canceled", "stopped": "canceled"}
 
 
@@ -27,27 +29,38 @@ def issue(world: World, call: Call, part: Part) -> None:
         if not use.id:
             continue
         tool = tool_of(world, call, use.id)
-        if tool.call and tool.call != call.id:
-            continue  # the first to ask keeps it: a copied history repeats other people's calls
+        world.add(key("issued", call.project, call.session, use.id), call.started, call.id)
+        other = world.call(tool.call)
+        if other is not None and other.id != call.id and before(other, call):
+            continue  # the first to ask keeps it: some gateways count their ids from one
         tool.call, tool.block, tool.name, tool.opened = call.id, use.block, use.name, call.ended or call.started
         tool.title, tool.agent_type = use.title, use.agent_type
         if _runs_at_the_server(part, use):
             tool.server, tool.status, tool.closed, tool.shut = True, "ok", tool.opened, tool.opened
-        world.add(key("issued", call.project, call.session, use.id), call.started, call.id)
         for waiting in world.calls_at(key("waits-tool", call.project, call.session, use.id)):
             world.agenda[waiting.id] = None
-        if use.name in world.rules.spawn_tools and use.prompt:
-            _offer(world, call, tool, use)
+        tool.prompt = b""
+        if use.name == WORKFLOW_TOOL:
+            _offer(world, call, tool, WORKFLOW, "")
+        elif use.name in world.rules.spawn_tools and use.prompt:
+            _offer(world, call, tool, use.prompt, use.text)
+        elif tool.result_text:
+            match_result(world, tool)
         world.save("tools", tool)
-    _match_final(world, call, part)
+    words = final_words(part)
+    if words is not None and not call.utility:
+        call.final = words
+        world.save("calls", call)
+        world.add(key("final", call.project, call.session, words), call.started, call.id)
+        match_final(world, call)
 
 
 def _runs_at_the_server(part: Part, use: Use) -> bool:
     return not any(atom.kind == "use" and atom.tool == use.id for atom in part.atoms)
 
 
-def _offer(world: World, call: Call, tool: ToolCall, use: Use) -> None:
-    tool.prompt, tool.prompt_text = use.prompt or b"", use.text
+def _offer(world: World, call: Call, tool: ToolCall, prompt: bytes, words: str) -> None:
+    tool.prompt, tool.prompt_text = prompt, words
     world.add(key("offer", call.project, call.session, tool.prompt), call.started, tool.id)
     for claim in world.calls_at(key("claim", call.project, call.session, tool.prompt)):
         world.openings[claim.id] = None
@@ -61,14 +74,32 @@ def tool_of(world: World, call: Call, native: str) -> ToolCall:
 
 
 def take(world: World, call: Call, chain: Chain) -> None:
-    """The results and notices in the new part of a request."""
-    for index in range(call.new_message, len(chain.parts)):
+    """The results and notices in the new part of a request.
+
+    Where it goes on from another by its words, that other has seen the rest. Where it does not, results may stand
+    here for the first time although the words around them are old.
+    """
+    link = call.link
+    copied = link is not None and link.kind == "forked"
+    known = (call.new_message, call.new_block) if link is not None and link.rule == "prefix-match" else (0, 0)
+    if copied:
+        _give_back(world, call, chain)
+    for index in range(known[0], len(chain.parts)):
         part = chain.parts[index]
         for result in part.results:
-            if index > call.new_message or result.block >= call.new_block:
+            if (index, result.block) >= known:
                 _take_result(world, call, chain, index, result)
         for notice in part.notices:
             _take_notice(world, call, notice)
+
+
+def _give_back(world: World, call: Call, chain: Chain) -> None:
+    """A history copied from another session: its tools were called there, and are not counted again."""
+    for part in chain.parts[: call.new_message + 1]:
+        for result in part.results:
+            tool = world.tool(ids.tool_call_id(call.project, call.session, result.id))
+            if tool is not None and not tool.call and tool.result_call == call.id:
+                world.drop("tools", tool.id)
 
 
 def _take_result(world: World, call: Call, chain: Chain, message: int, result: Result) -> None:
@@ -93,7 +124,7 @@ def _take_result(world: World, call: Call, chain: Chain, message: int, result: R
         _name_agent(world, call, tool, result.agent)
     elif result.text and tool.name not in world.rules.spawn_tools:
         world.add(key("result", tool.project, tool.session, result.text), tool.closed, tool.id)
-        _match_result(world, tool)
+        match_result(world, tool)
     world.save("tools", tool)
     settle_outcome(world, tool)
 
@@ -106,7 +137,8 @@ def _take_notice(world: World, call: Call, notice: Notice) -> None:
     if not notice.tool:
         return
     tool = tool_of(world, call, notice.tool)
-    tool.notice_status = notice.status
+    if notice.status and (not tool.notice_at or call.started < tool.notice_at):  # later requests repeat it
+        tool.notice_status, tool.notice_at = notice.status, call.started
     if notice.agent:
         _name_agent(world, call, tool, notice.agent)
     world.save("tools", tool)
@@ -114,10 +146,8 @@ def _take_notice(world: World, call: Call, notice: Notice) -> None:
 
 
 def _name_agent(world: World, call: Call, tool: ToolCall, agent: str) -> None:
-    """Only a tool that spawns can name its child: a shell may print anything."""
-    if tool.name and tool.name not in world.rules.spawn_tools:
-        return
-    if tool.agent == agent and (tool.agent_at, tool.agent_evidence) <= (call.started, call.request):
+    """The first to name it is believed. Whether the tool can spawn at all is asked when the two are paired."""
+    if tool.agent and (tool.agent_at, tool.agent_evidence) <= (call.started, call.request):
         return
     tool.agent, tool.agent_at, tool.agent_evidence = agent, call.started, call.request
     world.add(key("agent", tool.project, tool.session, agent), call.started, tool.id)
@@ -140,13 +170,11 @@ def _wake_claims(world: World, tool: ToolCall) -> None:
 # -- tools of one's own: a string of the input opened the child, and the child's last words came back ------------------
 
 
-def _match_final(world: World, call: Call, part: Part) -> None:
-    words = final_words(part)
-    if words is None or call.utility:
-        return
-    world.add(key("final", call.project, call.session, words), call.started, call.id)
-    for tool in world.tools_at(key("result", call.project, call.session, words)):
-        _match_pair(world, tool, call)
+def match_final(world: World, call: Call) -> None:
+    """Asked again whenever the call moves: its line may have another beginning then."""
+    if call.final:
+        for tool in world.tools_at(key("result", call.project, call.session, call.final)):
+            _match_pair(world, tool, call)
 
 
 def final_words(part: Part) -> bytes | None:
@@ -156,26 +184,25 @@ def final_words(part: Part) -> bytes | None:
     return ids.digest("prompt", "\n".join(texts))
 
 
-def _match_result(world: World, tool: ToolCall) -> None:
+def match_result(world: World, tool: ToolCall) -> None:
     for call in world.calls_at(key("final", tool.project, tool.session, tool.result_text)):
         _match_pair(world, tool, call)
 
 
 def _match_pair(world: World, tool: ToolCall, last: Call) -> None:
     caller, opening = world.call(tool.call), opening_of(world, last)
-    if caller is None or opening is None or opening.agent or not same_scope(caller, opening):
+    if caller is None or opening is None or opening.agent or tool.prompt or not same_scope(caller, opening):
         return
     if not (caller.started <= opening.started and last.started < tool.closed) or opening.id == caller.id:
         return
     asked = world.loader.answered(caller.response)
     use = next((use for use in (asked.part.uses if asked and asked.part else ()) if use.id == tool.native), None)
-    if use is None or not set(use.strings) & set(opening.claims):
+    if use is None or tool.id in opening.soft_offers or not set(use.strings) & set(opening.claims):
         return
-    held = world.tool(opening.soft_offer)
-    if held is None or (tool.opened, tool.block, tool.id) < (held.opened, held.block, held.id):
-        opening.soft_offer = tool.id
-        world.save("calls", opening)
-        world.openings[opening.id] = None
+    opening.soft_offers = tuple(sorted((*opening.soft_offers, tool.id)))
+    world.add(key("soft", tool.id), opening.started, opening.id)
+    world.save("calls", opening)
+    world.openings[opening.id] = None
 
 
 def opening_of(world: World, call: Call) -> Call | None:
@@ -196,7 +223,7 @@ def settle_outcome(world: World, tool: ToolCall) -> None:
         return
     outcome, at = "", 0
     if tool.notice_status in OUTCOMES:
-        outcome, at = OUTCOMES[tool.notice_status], tool.shut
+        outcome, at = OUTCOMES[tool.notice_status], tool.notice_at
     elif tool.shut:
         outcome, at = ("failed" if tool.status == "error" else "completed"), tool.shut
     if (task.outcome, task.outcome_at) != (outcome, at):

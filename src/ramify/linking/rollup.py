@@ -1,5 +1,7 @@
 """Sums over calls, kept with tasks and conversations: each call is in exactly one of each, so nothing counts twice."""
 
+from msgspec import structs
+
 from ramify.linking.world import World, key
 from ramify.model.entity import Call, Conversation, Task
 from ramify.model.usage import NOTHING, Usage
@@ -17,7 +19,7 @@ def move(world: World, call: Call, conversation: str, task: str) -> None:
 
 def change(world: World, call: Call, before: Usage, tools: int) -> None:
     """A counted call reported something new: `before` it, it had used this much and asked for so many tools."""
-    delta = call.usage - before
+    delta = counted(call) - before
     task = world.task(call.task)
     if task is not None and len(call.uses) != tools:
         task.tool_calls += len(call.uses) - tools
@@ -30,6 +32,26 @@ def change(world: World, call: Call, before: Usage, tools: int) -> None:
     _refresh_end(world, call)
 
 
+def counted(call: Call) -> Usage:
+    """What a call adds to a sum: its tokens always, itself unless an earlier attempt of it was answered."""
+    return structs.replace(call.usage, calls=0) if call.repeated else call.usage
+
+
+def recount(world: World, first: str) -> None:
+    """Attempts of one call are one call: the first that was answered counts."""
+    one = world.call(first)
+    group = ([one] if one and not one.attempt_of else []) + world.calls_at(key("attempt", first))
+    answered = False
+    for call in sorted(group, key=lambda call: (call.started, call.id)):
+        repeated = answered and call.usage.calls > 0
+        answered = answered or call.usage.calls > 0
+        if call.repeated != repeated:
+            before = counted(call)
+            call.repeated = repeated
+            world.save("calls", call)
+            change(world, call, before, len(call.uses))
+
+
 def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
     row = world.conversation(id)
     if not id:
@@ -37,31 +59,46 @@ def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
     if row is None:
         row = new_conversation(call, id)
     row.calls += sign
+    row.usage = row.usage + counted(call) if sign > 0 else row.usage - counted(call)
     if sign > 0:
-        row.usage = row.usage + call.usage
-        row.opened = min(row.opened, call.started)
-        row.active = max(row.active, call.ended or call.started)
-    else:
-        row.usage = row.usage - call.usage
-    if not call.session:  # only calls without a session ever move to another conversation
-        _keep_member(world, row, call, sign)
-    if row.calls <= 0 and not row.session:
+        _note_start(row, call)
+    _keep_member(world, row, call, sign)
+    if row.calls <= 0 and not row.sends_agents:
         world.drop("conversations", id)
     else:
         world.save("conversations", row)
 
 
+def _note_start(row: Conversation, call: Call) -> None:
+    """The earliest call says when it began and with which client."""
+    if (call.started, call.client) < (row.opened, row.client) or not row.calls:
+        row.opened, row.client = call.started, call.client
+
+
 def _keep_member(world: World, row: Conversation, call: Call, sign: int) -> None:
+    """Only calls without a session of their own ever move to another conversation."""
+    if is_steady(call):
+        row.steady = max(row.steady, call.ended or call.started)
+        row.active = max(row.active, row.steady)
+        return
     members = key("member", row.id)
     if sign > 0:
         world.add(members, call.started, call.id)
-        return
-    world.remove(members, call.started, call.id)
-    row.active = max((one.ended or one.started for one in world.calls_at(members)), default=row.opened)
+        row.active = max(row.active, call.ended or call.started)
+    else:
+        world.remove(members, call.started, call.id)
+        ends = (one.ended or one.started for one in world.calls_at(members))
+        row.active = max([row.steady or row.opened, *ends])
+
+
+def is_steady(call: Call) -> bool:
+    return bool(call.session) and not call.parent_session
 
 
 def new_conversation(call: Call, id: str) -> Conversation:
-    return Conversation(id, call.project, call.session, call.started, call.started, client=call.client)
+    return Conversation(
+        id, call.project, call.parent_session or call.session, call.started, call.started, client=call.client
+    )
 
 
 def _leave(world: World, call: Call, id: str) -> None:
@@ -70,7 +107,7 @@ def _leave(world: World, call: Call, id: str) -> None:
         return
     world.remove(key("in", id), call.started, call.id)
     task.calls -= 1
-    task.usage = task.usage - call.usage
+    task.usage = task.usage - counted(call)
     task.tool_calls -= len(call.uses)
     if task.calls <= 0:
         _drop(world, task)
@@ -99,7 +136,7 @@ def _join(world: World, call: Call) -> None:
     )
     world.add(key("in", task.id), call.started, call.id)
     task.calls += 1
-    task.usage = task.usage + call.usage
+    task.usage = task.usage + counted(call)
     task.tool_calls += len(call.uses)
     if (call.started, call.id) >= (task.last_started, task.last):
         _set_last(task, call)
@@ -117,6 +154,8 @@ def _refresh_end(world: World, call: Call) -> None:
         _set_last(task, call)
         world.save("tasks", task)
     row = world.conversation(call.conversation)
-    if row is not None and (call.ended or call.started) > row.active:
-        row.active = call.ended or call.started
+    end = call.ended or call.started
+    if row is not None and (end > row.active or (is_steady(call) and end > row.steady)):
+        row.active = max(row.active, end)
+        row.steady = max(row.steady, end) if is_steady(call) else row.steady
         world.save("conversations", row)

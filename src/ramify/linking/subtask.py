@@ -5,7 +5,8 @@ Pairing is a pure function of the set of offers and claims: any order of arrival
 
 from msgspec import Struct
 
-from ramify.linking.conversation import before, first_attempt, same_scope
+from ramify.linking.conversation import before, first_attempt
+from ramify.linking.results import WORKFLOW
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, ToolCall
@@ -71,8 +72,9 @@ def gather(world: World, seeds: list[str]) -> tuple[list[Call], list[Offer]]:
         claims[call.id] = call
         for tool in exact_offers(world, call):
             _take(world, tool, offers)
+            waiting += world.calls_at(key("soft", tool.id)) if call.soft_offers else []
         for prompt in call.claims:
-            scope = (call.project, call.session, prompt)
+            scope = (call.project, asking_session(call), prompt)
             if scope in prompts:
                 continue
             prompts.add(scope)
@@ -94,15 +96,24 @@ def _take(world: World, tool: ToolCall, offers: dict[str, Offer]) -> None:
         offers[tool.id] = Offer(tool, caller)
 
 
+def asking_session(call: Call) -> str:
+    """The session that may have asked for this: its own, unless it says which one started it."""
+    return call.parent_session or call.session
+
+
+def is_shared(offer: Offer) -> bool:
+    """A workflow starts any number of agents by one call."""
+    return offer.tool.prompt == WORKFLOW
+
+
 def exact_offers(world: World, call: Call) -> list[ToolCall]:
     """Tool calls that name this very agent, or that this agent's own request names."""
     found = world.tools_at(key("agent", call.project, call.session, call.agent)) if call.agent else []
     for native in (call.own_via,):
         if native and (tool := world.tool(ids.tool_call_id(call.project, call.session, native))):
             found = [*found, tool]
-    if call.soft_offer and (tool := world.tool(call.soft_offer)):
-        found = [*found, tool]
-    return found
+    found = [tool for tool in found if tool.name in world.rules.spawn_tools]  # a shell may print anything
+    return [*found, *(tool for id in call.soft_offers if (tool := world.tool(id)))]
 
 
 def named_agent(world: World, tool: ToolCall) -> list[Call]:
@@ -162,7 +173,7 @@ def _pair_exactly(claim: Call, offers: list[Offer], mine: Pairing, taken: dict[s
             rule, certainty = "agent-id-in-result", 1.0
         elif claim.own_via and offer.tool.native == claim.own_via and offer.tool.session == claim.session:
             rule, certainty = "own-result", 1.0
-        elif claim.soft_offer == offer.tool.id:
+        elif offer.tool.id in claim.soft_offers:
             rule, certainty = "result-match", 0.8
         else:
             continue
@@ -176,7 +187,7 @@ def _repeats(one: Call, claim: Call) -> bool:
         one.strict == claim.strict
         and one.relation == claim.relation == "opening"
         and one.agent == claim.agent
-        and same_scope(one, claim)
+        and (one.project, one.user, one.session) == (claim.project, claim.user, claim.session)
         and 0 < one.ended <= claim.started
     )
 
@@ -210,6 +221,9 @@ def _pair_by_prompt(
     claim: Call, offers: list[Offer], mine: Pairing, taken: dict[str, str], windows: dict[str, int]
 ) -> None:
     fitting = [offer for offer in offers if _fits(offer, claim)]
+    if any(is_shared(offer) for offer in fitting):
+        _pair_with_workflow(claim, [offer for offer in fitting if is_shared(offer)], mine)
+        return
     lost: list[Candidate] = []
     for offer in fitting:
         reason = _refusal(offer, claim, taken, windows[claim.project])
@@ -229,13 +243,29 @@ def _pair_by_prompt(
         mine.certainty = (0.6 if rivals else 0.95) if claim.session else (0.5 if rivals else 0.85)
 
 
+def _pair_with_workflow(claim: Call, offers: list[Offer], mine: Pairing) -> None:
+    """The newest that was open. A workflow in the background has its result at once: then the newest of all."""
+    asked = [offer for offer in offers if offer.caller.started <= claim.started]
+    opened = [offer for offer in asked if claim.started < offer.until]
+    if not asked:
+        return
+    mine.offer = (opened or asked)[-1]
+    mine.rule, mine.certainty = "workflow-harness", 0.8 if len(opened) == 1 else 0.6
+    mine.candidates = tuple(
+        Candidate(offer.tool.id, mine.rule, 0.5, "another workflow was newer")
+        for offer in asked[-8:]
+        if offer is not mine.offer
+    )
+
+
 def _fits(offer: Offer, claim: Call) -> bool:
     """The same words, asked by whoever may have been the caller."""
     return (
         offer.tool.prompt in claim.claims
         and offer.caller.id != claim.id
-        and offer.caller.session == claim.session
-        and same_scope(offer.caller, claim)
+        and offer.caller.project == claim.project
+        and offer.caller.session == asking_session(claim)
+        and (not offer.caller.user or not claim.user or offer.caller.user == claim.user)
         and (not claim.agent or offer.caller.agent == claim.parent_agent)
     )
 
@@ -243,7 +273,7 @@ def _fits(offer: Offer, claim: Call) -> bool:
 def _refusal(offer: Offer, claim: Call, taken: dict[str, str], window: int) -> str:
     if offer.tool.id in taken:
         return "taken: one offer, one child"
-    if not before(offer.caller, claim):
+    if offer.caller.started > claim.started:
         return "asked after this began"
     if claim.started >= offer.until:
         return "already answered when this began"

@@ -7,13 +7,15 @@ from ramify.linking.world import World, key
 from ramify.model.entity import Call
 from ramify.model.link import Candidate, Link
 
+SHORT = 100
+
 
 def by_summary(world: World, call: Call, chain: Chain) -> Verdict | None:
     summary = continued_summary(chain.parts)
     if summary is None:
         return None
     found = _quoted(world, call, summary)
-    if found:
+    if found and not _ambiguous(world, call, summary, found):
         return _verdict(call, chain, found[-1], 0.97, found[:-1])
     if call.session and not (chain.parts and chain.parts[0].compaction):
         latest = [one for one in world.calls_at(_line(call)) if before(one, call)]
@@ -40,6 +42,13 @@ def _quoted(world: World, call: Call, summary: str) -> list[Call]:
         for one in world.calls_at(_line(call))
         if before(one, call) and same_scope(one, call) and summary in one.summary
     ]
+
+
+def _ambiguous(world: World, call: Call, summary: str, found: list[Call]) -> bool:
+    """A few words may sum up anything: without a session they must be one line's alone."""
+    if call.session or len(summary) >= SHORT or len(found) == 1:
+        return False
+    return len({world.chain(one).hashes[:2][-1] for one in found}) > 1
 
 
 def _verdict(call: Call, chain: Chain, parent: Call, certainty: float, losers: list[Call]) -> Verdict:

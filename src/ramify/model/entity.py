@@ -14,6 +14,7 @@ class Answered(Struct, frozen=True, array_like=True):
 
     digest: bytes
     head: str = ""
+    tool: bool = False
 
 
 class Call(Struct, array_like=True):
@@ -62,7 +63,6 @@ class Call(Struct, array_like=True):
     attempt_of: str = ""
     link: Link | None = None
     offer: str = ""  # tool call that this opening answers
-    soft_offer: str = ""
     new_message: int = 0
     new_block: int = 0
     message_count: int = 0
@@ -72,6 +72,13 @@ class Call(Struct, array_like=True):
     task: str = ""
     usage: Usage = NOTHING
     price_version: str = ""
+    base: bytes = b""  # the chain before the words with which the request itself began the answer
+    prefill: tuple[Answered, ...] = ()  # those words
+    lost: bool = False  # nobody knows how it ended: a real answer may still come
+    parent_session: str = ""  # the session that started this call's own
+    soft_offers: tuple[str, ...] = ()  # tools of one's own whose input and result fit this opening
+    final: bytes = b""  # fingerprint of the words that ended its turn
+    repeated: bool = False  # an earlier attempt of the same call was answered: it counts once
 
 
 class ToolCall(Struct, array_like=True):
@@ -101,6 +108,7 @@ class ToolCall(Struct, array_like=True):
     notice_status: str = ""
     child: str = ""  # the task it spawned
     server: bool = False
+    notice_at: int = 0
 
 
 class Task(Struct, array_like=True):
@@ -154,6 +162,7 @@ class Conversation(Struct, array_like=True):
     sends_agents: bool = False
     client: str = ""
     forked_from: str = ""
+    steady: int = 0  # the last activity of calls that can never move elsewhere
 
 
 class Correction(Struct, array_like=True):

@@ -81,6 +81,7 @@ class Scope(Struct, frozen=True, array_like=True):
     session: str = ""
     agent: str = ""
     parent_agent: str = ""
+    parent_session: str = ""
 
 
 class ModelCalled(Struct, frozen=True):
@@ -116,6 +117,7 @@ class ModelAnswered(Struct, frozen=True):
     extra_tokens: tuple[tuple[str, Tokens], ...] = ()  # iterations at another model's price
     part: Part | None = None
     error: str = ""
+    lost: bool = False  # nobody knows how it ended
 
 
 class ToolCalled(Struct, frozen=True):

@@ -38,8 +38,8 @@ class Usage(Struct, frozen=True, array_like=True):
 
     @property
     def cost_usd(self) -> float | None:
-        """None where some call has no price: no figure is better than a wrong one."""
-        return None if self.unpriced or not self.calls else self.cost_nano / 1e9
+        """None where some call has no price: no figure is better than a wrong one. A cut answer has its price too."""
+        return None if self.unpriced or self == NOTHING else self.cost_nano / 1e9
 
 
 NOTHING = Usage()

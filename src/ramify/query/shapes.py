@@ -56,8 +56,8 @@ def ref(protocol: str, kind: str, value: str) -> Shape:
 
 
 def task_status(task: Task) -> str:
-    """What the caller's side says wins; else the last call tells."""
-    if task.outcome:
+    """What the caller's side says wins, unless the agent was resumed since; else the last call tells."""
+    if task.outcome and task.outcome_at >= task.last_started:
         return task.outcome
     match task.last_status:
         case "running":

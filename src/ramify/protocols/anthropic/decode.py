@@ -50,30 +50,34 @@ def plain_body(body: bytes, headers: Headers) -> bytes:
 def read_scope(project: str, headers: Headers, metadata: Any) -> Scope:
     session = header(headers, "x-claude-code-session-id") or header(headers, "x-session-id")
     user, inner = user_and_session(metadata)
+    above = header(headers, "x-parent-session-id") if session else ""
     return Scope(
         project,
         user,
         session or inner,
         header(headers, "x-claude-code-agent-id"),
         header(headers, "x-claude-code-parent-agent-id"),
+        above if above != session else "",
     )
 
 
 def user_and_session(metadata: Any) -> tuple[str, str]:
-    """Claude Code packs its session into `metadata.user_id`, in one of two ways; others put a user there."""
+    """Claude Code packs its session into `metadata.user_id`, in one of two ways; others put a user there.
+
+    A session says more than a user: within one, the account may change.
+    """
     given = metadata.get("user_id") if isinstance(metadata, dict) else None
     if not isinstance(given, str) or not given:
         return "", ""
     if old := OLD_USER.match(given):
-        return old.group(1), old.group(2)
+        return "", old.group(2)
     if given.startswith("{"):
         try:
             inner = msgspec.json.decode(given)
         except (msgspec.MsgspecError, RecursionError):
             return given, ""
         session = inner.get("session_id")
-        who = f"{inner.get('device_id', '')}/{inner.get('account_uuid', '')}"
-        return (who, session) if isinstance(session, str) and session else (given, "")
+        return ("", session) if isinstance(session, str) and session else (given, "")
     return given, ""
 
 
@@ -147,6 +151,7 @@ def decode_response(seen: Response, answer: answers.Answer | None = None) -> lis
             extra_tokens=answers.extra_of(answer.usage, answer.model),
             part=part,
             error=error,
+            lost=seen.outcome == "lost",
         )
     ]
     if answer.unreadable and seen.outcome == "complete":

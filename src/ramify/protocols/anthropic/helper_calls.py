@@ -55,15 +55,19 @@ def by_words(envelope: Envelope, system: list[str], parts: tuple[Part, ...]) -> 
 def asks_for_summary(envelope: Envelope, system: list[str], parts: tuple[Part, ...]) -> bool:
     """By the API's own field, by the summariser's prompt, or by the words that end the list.
 
-    The words count only where a turn was there to sum up: a person may ask for a summary in the same words.
+    The words count only where something was there to sum up: a person may open with a wish for a summary. The
+    current client leaves the last answer out, so that a first turn and the wish may be all there is.
     """
     if isinstance(envelope.compaction, dict) and envelope.compaction.get("type") == "summarize":
         return True
     users = [part for part in parts if part.role == "user"]
-    if not users or not any(part.role == "assistant" for part in parts):
+    if not users:
         return False
-    asked = any(text.normal.startswith(SUMMARY_ASKS) for text in users[-1].texts)
-    return asked or (any(text.startswith(SUMMARISER) for text in system) and not has_tools(envelope))
+    answered = any(part.role == "assistant" for part in parts)
+    said = [text.normal for text in users[-1].texts if text.normal]
+    asked = any(words.startswith(SUMMARY_ASKS) for words in (said if answered else said[1:]))
+    asked = asked or (len(users) > 1 and bool(said) and said[0].startswith(SUMMARY_ASKS))
+    return asked or (answered and any(text.startswith(SUMMARISER) for text in system) and not has_tools(envelope))
 
 
 def has_tools(envelope: Envelope) -> bool:
