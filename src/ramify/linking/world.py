@@ -142,7 +142,7 @@ class World:
     # -- keys --------------------------------------------------------------------------------------------------------
 
     def prefetch(self, keys: Iterable[int]) -> None:
-        missing = [key for key in keys if key not in self._keys]
+        missing = [key for key in dict.fromkeys(keys) if key not in self._keys]  # each once: pending entries are used up
         if missing:
             found = self.loader.find(missing)
             for key in missing:
