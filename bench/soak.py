@@ -79,14 +79,14 @@ async def fail_store(folder: Path, upstream: Upstream, seconds: float, width: in
     upstream.requests.clear()
     load, before, during, after = Load(server.address, width), *(Times(server.address) for _ in range(3))
     load.start()
-    await before.measure(max(3.0, seconds / 3))
+    await before.measure(max(1.0, seconds / 3))
     figures = [server.figures()]
     with locked(server.path):
         await during.measure(seconds)
         health = await server.until(lambda health: health["capture"]["problem"])
         figures.append(server.figures())
     drained = asyncio.create_task(emptied(server))
-    await after.measure(max(3.0, seconds / 3))
+    await after.measure(max(1.0, seconds / 3))
     await load.stop()
     figures.append(server.figures())
     took = await drained

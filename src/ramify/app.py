@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ramify.showing import Picture
 
 Progress = Callable[[int, int], None]
+log = logging.getLogger("ramify")
 IMPORT_BATCH = 400
 FORMATS = ("auto", "exchanges")
 
@@ -72,7 +73,7 @@ def taken_by(store: Sqlite) -> Iterator[None]:
     except StoreDown as problem:
         raise UserMistake(
             f"the store {store.url} did not take it: {problem}",
-            "nothing was changed; stop other writers or free some space, then try again",
+            "stop other writers or free some space, then do the same again: nothing is stored twice",
         ) from problem
 
 
@@ -170,8 +171,15 @@ class Ramify:
             self._import_file(path, report)
             done += path.stat().st_size
             progress(done, total)
-        self._indexer.catch_up()
+        self._index()
         return report
+
+    def _index(self) -> None:
+        """What was done is done: an index that lags behind it is no reason to say otherwise."""
+        try:
+            self._indexer.catch_up()
+        except StoreDown as problem:
+            log.warning("the search index lags behind: %s; ramify serve catches up", problem)
 
     def _import_file(self, path: Path, report: Answer) -> None:
         batch: list[Observation] = []
@@ -179,7 +187,8 @@ class Ramify:
             report["read"] += 1
             batch += line.observations
             if line.problem:
-                report["unreadable"].append({"place": f"{path}:{line.line}", "problem": line.problem})
+                place = f"{path}:{line.line}"
+                report["unreadable"].append({"place": place, "problem": line.problem.removeprefix(f"{place}: ")})
             if len(batch) >= IMPORT_BATCH:
                 self._count(batch, report)
                 batch = []
@@ -196,7 +205,7 @@ class Ramify:
         with taken_by(self.store):
             report = rebuild(self.store, self.rules, self.prices, dry_run, progress)
         if not dry_run:
-            self._indexer.catch_up()
+            self._index()
         return report
 
     def doctor(self) -> list[Answer]:

@@ -3,7 +3,6 @@
 import os
 import shutil
 import socket
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from urllib.parse import urlsplit
 
 from ramify.settings import Settings
 from ramify.spool import glance
+from ramify.storage.base import StoreDown
 from ramify.storage.schema import STEPS
 from ramify.storage.sqlite import Sqlite
 
@@ -35,7 +35,7 @@ def checks(store: Sqlite, settings: Settings) -> Iterator[Check]:
 def _store(store: Sqlite) -> Check:
     try:
         state = store.check()
-    except sqlite3.DatabaseError as problem:
+    except StoreDown as problem:
         return found("store", "fail", f"{store.url}: {problem}", "restore it from a copy; the spool beside it is kept")
     if state != "ok":
         return found("store", "fail", f"{store.url} is damaged: {state}", "copy the file away, then: ramify rebuild")

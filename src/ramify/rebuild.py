@@ -26,11 +26,10 @@ def rebuild(store: Sqlite, rules: Rules, prices: Prices, dry_run: bool, progress
                 last = _replay(store, ingest, last, progress)
                 moved, same = differences(store, scratch)
                 if not dry_run:
+                    store.search.clear()  # first: an empty index fills itself, a wrong one stays wrong
                     store.take_projections(scratch)
         finally:
             scratch.close()
-    if not dry_run:
-        store.search.clear()
     return {"observations": last, "moved": moved, "same": same, "dry_run": dry_run}
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 import sys
@@ -94,7 +95,7 @@ def bound(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG)
     except OSError as problem:
         raise UserMistake(
-            f"cannot listen on {host}:{port}: {problem.strerror or problem}",
+            f"cannot listen on {host}:{port}: {os.strerror(problem.errno) if problem.errno else problem}",
             "another server may be running there; choose another with --port, or stop it",
         ) from None
 

@@ -28,9 +28,12 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def carry_out(words: Sequence[str]) -> int:
     from ramify.model.mistake import UserMistake
+    from ramify.storage.base import StoreDown
 
     try:
         return dispatch(words)
+    except StoreDown as problem:
+        return refuse(f"the store cannot be read: {problem} — see ramify doctor", WRONG_USE)
     except UserMistake as mistake:
         return refuse(str(mistake), WRONG_USE)
     except LookupError as problem:
@@ -79,7 +82,7 @@ def tell_lookup(problem: LookupError) -> int:
     from ramify.query.service import Ambiguous, NotFound
 
     if isinstance(problem, NotFound):
-        return refuse(str(problem), NOT_FOUND)
+        return refuse(f"{problem} — ramify tasks and ramify calls list what there is", NOT_FOUND)
     if not isinstance(problem, Ambiguous):
         raise problem
     refuse(str(problem), WRONG_USE)

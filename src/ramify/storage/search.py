@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ramify.storage.base import Words
+from ramify.storage.base import StoreDown, Words
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
@@ -58,13 +58,15 @@ class Search:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
             try:
+                self._connection.execute("BEGIN IMMEDIATE")
                 yield self._connection
                 self._connection.execute("COMMIT")
-            except BaseException:
+            except BaseException as problem:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
+                if isinstance(problem, sqlite3.DatabaseError):
+                    raise StoreDown(f"the search index: {problem}") from problem
                 raise
 
     def add(self, texts: Sequence[Words], after: int, seq: int) -> bool:

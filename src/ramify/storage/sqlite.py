@@ -11,7 +11,7 @@ import msgspec
 from ramify.model.entity import TABLES, Call, Conversation, Entity, Line, Task, ToolCall
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
-from ramify.storage.base import Ask, Changes, Entry, Kept, Ref
+from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, StoreDown
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.schema import PROJECTIONS, STEPS
 from ramify.storage.search import Search
@@ -69,7 +69,7 @@ def open_sqlite(url: str, busy_seconds: float = 5.0) -> "Sqlite":
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
-            raise _mistake(url, problem.strerror or str(problem)) from problem
+            raise _mistake(url, f"{place.parent} is no folder and cannot become one ({problem.strerror})") from problem
         if place.is_dir():
             raise UserMistake(f"the store {url} is a folder", "name a file in it, such as ramify.db")
         path = str(place)
@@ -88,7 +88,7 @@ class Sqlite:
         try:
             self._file = SqliteFile(path, steps, self._folder.forget, busy_seconds, durable)
             self.search = Search(f"{path}.search" if path else "", int(self.fact("identity") or 0))
-        except sqlite3.DatabaseError as problem:
+        except (sqlite3.DatabaseError, StoreDown) as problem:
             raise _mistake(url, str(problem)) from problem
 
     def _read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
@@ -231,14 +231,8 @@ class Sqlite:
         return found
 
     def _find_each(self, keys: Sequence[int]) -> dict[int, list[Entry]]:
-        found: dict[int, list[Entry]] = {}
-        with self._file.reading() as connection:
-            for key in keys:
-                rows = connection.execute(
-                    "SELECT at, ref FROM keys WHERE key = ? ORDER BY at DESC, ref DESC LIMIT ?", (key, NEWEST)
-                ).fetchall()
-                found[key] = rows[::-1]
-        return found
+        sql = "SELECT at, ref FROM keys WHERE key = ? ORDER BY at DESC, ref DESC LIMIT ?"
+        return {key: self._read(sql, (key, NEWEST))[::-1] for key in keys}
 
     def load(self, table: str, id: str) -> Entity | None:
         rows = self._read(f"SELECT doc FROM {table} WHERE id = ?", (id,))

@@ -100,18 +100,19 @@ class SqliteFile:
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection of this thread's own; in memory there is only one, and it is shared in turn."""
-        if not self.path or self._owner == threading.get_ident():
-            with self._lock:
-                yield self.writer
-            return
-        yield self._readers.get(threading.get_ident()) or self._new_reader()
-
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        with self.reading() as connection:
+        """By a connection of this thread's own; in memory there is only one, and it is shared in turn."""
+        thread = threading.get_ident()
+        if self.path and self._owner != thread:
+            return self._ask(self._readers.get(thread) or self._new_reader(), sql, parameters)
+        with self._lock:
+            return self._ask(self.writer, sql, parameters)
+
+    def _ask(self, connection: sqlite3.Connection, sql: str, parameters: Sequence[Any]) -> list[Any]:
+        try:
             return connection.execute(sql, parameters).fetchall()
+        except sqlite3.DatabaseError as problem:
+            raise StoreDown(str(problem)) if is_away(problem) else problem from None
 
     def _new_reader(self) -> sqlite3.Connection:
         with self._lock:

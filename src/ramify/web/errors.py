@@ -9,6 +9,7 @@ from aiohttp import web
 
 from ramify.model.mistake import UserMistake
 from ramify.query.service import Ambiguous, BadQuestion, NotFound
+from ramify.storage.base import StoreDown
 from ramify.web.served import CAPTURED, Serve
 
 log = logging.getLogger("ramify.web")
@@ -53,6 +54,8 @@ def explained(error: Exception) -> web.Response | None:
             return failure(409, "ambiguous", said(error), hint, {"candidates": error.candidates})
         case UserMistake():
             return failure(400, "bad_request", error.message, error.hint)
+        case StoreDown():
+            return failure(503, "store_away", f"The store cannot be read: {said(error)}", "Try again; ramify doctor says more")
         case BadQuestion():
             return failure(400, "bad_request", said(error), "Correct the value and ask again")
     return None
