@@ -145,7 +145,7 @@ def test_a_store_that_another_program_holds_is_read_and_not_written(tmp_path: Pa
 def test_a_search_index_that_another_program_holds_stops_no_import(tmp_path: Path, store: str) -> None:
     with locked(tmp_path / "store.db.search"):
         found = ramify(tmp_path, "import", str(CASE), "--store", store, "--project", "other")
-    assert (found.returncode, "4 new" in found.stdout) == (0, True)
+    assert (found.returncode, "4 observations new" in found.stdout) == (0, True)
     assert "the search index lags behind" in found.stderr
 
 

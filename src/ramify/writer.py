@@ -62,7 +62,7 @@ class RemotePipeline:
         self._unsent = 0
         self._bytes = 0
         self._dropped = 0
-        self._state: dict[str, Any] = {}
+        self._state: dict[str, Any] = {"spooled": 0, "spooled_bytes": 0, "unlinked": 0, "stored": 0, "problem": ""}
         self._changed = threading.Condition()
         self._closing = False
         self._child: subprocess.Popen[bytes] | None = None
