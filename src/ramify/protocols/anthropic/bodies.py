@@ -22,6 +22,8 @@ MEMO_BYTES = 96 * 2**20
 WINDOW = 32 * 1024
 SHARED = 200  # a system prompt or a tool list shorter than this is not worth a piece of its own
 MARK = re.compile(rb',"cache_control":\{[^{}]*\}')
+OPENING = re.compile(rb'"messages"\s*:\s*\[\s*$')
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _raws = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -32,6 +34,7 @@ class Reading(Struct):
     layout: Layout
     parts: tuple[Part, ...]
     strict: list[bytes]
+    plain: bool | None = None  # whether more messages can simply be put behind its own; not known until asked
 
 
 class Bodies:
@@ -115,7 +118,9 @@ class Bodies:
     def _continued(self, body: bytes, reading: Reading) -> Reading | None:
         """None where this body does not begin as the other did, or goes on in an unusual way."""
         before = reading.layout
-        if not before.starts or not body.startswith(before.body[: before.starts[0]]):
+        if reading.plain is None:
+            reading.plain = is_plain(before)
+        if not reading.plain or not body.startswith(before.body[: before.starts[0]]):
             return None
         common, end = common_messages(body, before)
         if not common or end >= len(body) or body[end] != COMMA:
@@ -138,7 +143,21 @@ class Bodies:
         pieces = before.pieces[:common] + [self._message(raw) for raw in raws]
         layout = Layout(body, before.starts[:common] + starts, pieces, others)
         layout.common, layout.before = common, before
-        return self._reading(reading.envelope, layout, reading)
+        found = self._reading(reading.envelope, layout, reading)
+        found.plain = True  # it begins and ends with the same bytes
+        return found
+
+
+def is_plain(layout: Layout) -> bool:
+    """One list of messages, and nothing behind it that would take its place: of doubled keys the last one counts."""
+    if not layout.starts:
+        return False
+    tail = layout.body[layout.starts[-1] + len(layout.pieces[-1].raw) :]
+    try:
+        keys = _fields.decode(b'{"":[0' + tail)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return "messages" not in keys and OPENING.search(layout.body[: layout.starts[0]]) is not None
 
 
 def common_messages(body: bytes, before: Layout) -> tuple[int, int]:
