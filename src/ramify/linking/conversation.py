@@ -8,6 +8,7 @@ from ramify.model.entity import Call
 from ramify.model.event import Atom
 from ramify.model.link import Candidate, Link
 
+FAILED = ("error", "aborted")
 REPLACED = ("No response requested.", "(no content)")
 CHUNK = 4
 EXACT, ALIKE, UNKNOWN, REPLACEMENT, ABSENT, DIFFERENT = 1, 2, 3, 4, 5, 6
@@ -47,6 +48,20 @@ def before(one: Call, other: Call) -> bool:
 
 def first_attempt(call: Call) -> str:
     return call.attempt_of or call.id
+
+
+def with_same_words(world: World, call: Call) -> list[Call]:
+    """Every call, this one too, that was sent alike, or is alike in all that counts; oldest first."""
+    found = {one.id: one for one in world.calls_at(key("strict", call.project, call.strict))}
+    if call.session and call.atoms:
+        found |= {one.id: one for one in world.calls_at(chain_key("end", call.end))}
+    return sorted(found.values(), key=lambda one: (one.started, one.id))
+
+
+def repeats_words(one: Call, call: Call) -> bool:
+    """After some failures a client falls back to fewer features, and its reminders then say so: the words count."""
+    alike = bool(call.session) and one.session == call.session and bool(call.atoms) and one.end == call.end
+    return one.strict == call.strict or (alike and one.status in FAILED)
 
 
 def eligible(candidate: Call, call: Call) -> bool:

@@ -9,9 +9,20 @@ from collections.abc import Callable
 from ramify.linking import results, rollup
 from ramify.linking.chain import Chain, extend
 from ramify.linking.compaction import offered_summaries
-from ramify.linking.conversation import Verdict, before, by_prefix, by_tool, first_attempt, same_scope, stated
+from ramify.linking.conversation import (
+    FAILED,
+    Verdict,
+    before,
+    by_prefix,
+    by_tool,
+    first_attempt,
+    repeats_words,
+    same_scope,
+    stated,
+    with_same_words,
+)
 from ramify.linking.place import continuing, follow, place
-from ramify.linking.subtask import FAILED, Pairing, resolve
+from ramify.linking.subtask import Pairing, resolve
 from ramify.linking.summarised import by_summary
 from ramify.linking.world import World, chain_key, key
 from ramify.model import ids
@@ -124,7 +135,7 @@ def _wake_followers(world: World, call: Call) -> None:
     """Requests that contain this one, and later ones with the same words."""
     later = [
         *world.calls_at(chain_key("watch", call.end)),
-        *world.calls_at(key("strict", call.project, call.strict)),
+        *with_same_words(world, call),
     ]
     for other in later:
         if other.id != call.id and before(call, other):
@@ -395,9 +406,9 @@ def _attempt_first(world: World, call: Call) -> str:
     """An equal request after the earlier one ended is a further attempt of it."""
     same = [
         other
-        for other in world.calls_at(key("strict", call.project, call.strict))
+        for other in with_same_words(world, call)
         if other.id != call.id
-        and other.strict == call.strict
+        and repeats_words(other, call)
         and other.agent == call.agent
         and other.utility == call.utility
         and before(other, call)
@@ -419,7 +430,7 @@ def _set_attempt(world: World, call: Call, first: str) -> None:
         world.add(key("attempt", first), call.started, call.id)
     call.attempt_of = first
     world.save("calls", call)
-    for other in world.calls_at(key("strict", call.project, call.strict)):
+    for other in with_same_words(world, call):
         if before(call, other):
             world.agenda[other.id] = None
     parent = world.call(call.parent)

@@ -5,14 +5,13 @@ Pairing is a pure function of the set of offers and claims: any order of arrival
 
 from msgspec import Struct
 
-from ramify.linking.conversation import before, first_attempt, same_scope
+from ramify.linking.conversation import FAILED, before, first_attempt, repeats_words, same_scope, with_same_words
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, ToolCall
 from ramify.model.link import Candidate
 
 FOREVER = 1 << 62
-FAILED = ("error", "aborted")
 
 
 class Offer(Struct, frozen=True):
@@ -67,7 +66,7 @@ def gather(world: World, seeds: list[str]) -> tuple[list[Call], list[Offer]]:
             continue
         claims[call.id] = call
         if call.relation == "opening":
-            waiting += world.calls_at(key("strict", call.project, call.strict))
+            waiting += with_same_words(world, call)
         for tool in exact_offers(world, call):
             _take(world, tool, offers)
         for prompt in call.claims:
@@ -154,7 +153,7 @@ def _pair_exactly(claim: Call, offers: list[Offer], mine: Pairing, taken: dict[s
 
 def _repeats(one: Call, claim: Call) -> bool:
     return (
-        one.strict == claim.strict
+        repeats_words(one, claim)
         and one.relation == claim.relation == "opening"
         and one.agent == claim.agent
         and same_scope(one, claim)
