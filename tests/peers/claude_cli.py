@@ -76,7 +76,7 @@ class Metered:
             cache_creation_input_tokens=7 * number,
         )
         reported = figures.copy() if reply.status == 200 else Counter[str]()
-        if reply.hold_after is not None:
+        if reply.hold_after is not None or reply.cut_after is not None:
             reported["output_tokens"] = 1  # all that the first event of a stream says of the output
         self.said.append((prompt(body), reported))
         return replace(reply, usage=figures)

@@ -76,6 +76,28 @@ RETRIED = Story(
     "Try hard.",
     {"Try hard.": ((Reply(status=529), say("It worked in the end.")),)},
 )
+LOOPED = Story(
+    "the same prompt one after the other",
+    "Ask again and again.",
+    {
+        "Ask again and again.": (once(agent("Have a look.")), once(agent("Have a look.")), said("Seen twice.")),
+        "Have a look.": (said("I looked."),),
+    },
+)
+CUT = Story(
+    "an agent whose stream is cut",
+    "Ask an unlucky agent.",
+    {
+        "Ask an unlucky agent.": (once(agent("Speak up.")), said("It spoke.")),
+        "Speak up.": ((Reply(content=(text("And then and then and then"),), cut_after=4), say("I spoke.")),),
+    },
+)
+# After three refusals the client falls back: other tools, other reminders, the same words.
+REFUSED = Story(
+    "refused until the client falls back",
+    "Insist.",
+    {"Insist.": ((*(Reply(status=400),) * 4, say("Well then.")),)},
+)
 ENDLESS = "Talk without end."
 HELD = {ENDLESS: ((Reply(content=(text("And then and then and then"),), hold_after=4),),)}
 INTERRUPTED = Story("interrupted stream", ENDLESS, HELD, stopped_by=Signals.SIGINT)

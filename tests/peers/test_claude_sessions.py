@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from ramify.demo.wire import Reply, tool
 from tests.peers import stories
 from tests.peers.claude_cli import SESSION, Story
 from tests.peers.told import tell
 
 pytestmark = pytest.mark.peer
 
+REFUSED = ((Reply(status=400),),)
 CONTEXT = Story("a local command", "/context", {}, resumes=True)
 COMPACT = Story("a compaction", "/compact", {}, resumes=True)
 GO_ON = Story("one more prompt", "Go on.", {"Go on.": (stories.said("Gladly."),)}, resumes=True)
@@ -48,6 +50,26 @@ async def test_a_retry_is_a_further_attempt_of_the_call_that_failed(tmp_path: Pa
         "human",
         "agent",
     ]
+
+
+async def test_a_refused_agent_has_failed_and_all_its_attempts_are_one_call(tmp_path: Path) -> None:
+    """Its result names no agent, so the words of the call are all the evidence there is."""
+    words = {"Ask somebody.": (stories.once(stories.agent("Fail.")), stories.said("It failed.")), "Fail.": REFUSED}
+    told = await tell(Story("refused", "Ask somebody.", words), tmp_path)
+    (agent,) = told.agents
+    assert (agent["status"], agent["link"]["rule"], agent["link"]["certainty"]) == ("failed", "prompt-match", 0.95)
+    calls = [call for call in told.calls if call["task"] == agent["id"]]
+    assert [call["attempt"] for call in calls] == list(range(1, len(calls) + 1))
+    assert {call["attempt_of"] for call in calls[1:]} == {calls[0]["id"]}
+    assert told.root["status"] == "completed"
+
+
+async def test_a_call_for_an_agent_that_does_not_exist_starts_no_task(tmp_path: Path) -> None:
+    nobody = tool("Agent", {"description": "Work", "prompt": "Do it.", "subagent_type": "nobody"})
+    told = await tell(Story("nobody", "Ask.", {"Ask.": (stories.once(nobody), stories.said("Nobody."))}), tmp_path)
+    assert len(told.tasks) == 1
+    (call,) = told.tools[told.root["id"]]
+    assert (call["status"], call["spawned"]) == ("error", [])
 
 
 async def test_a_session_goes_on_after_helper_calls_and_a_compaction(tmp_path: Path) -> None:

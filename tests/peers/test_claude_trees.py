@@ -34,7 +34,14 @@ EXPECTED: dict[str, Shape] = {
         "main",
         (("Take your time.", "subtask_1", ()),),
     ),
+    stories.LOOPED.name: (
+        "Ask again and again.",
+        "main",
+        (("Have a look.", "subtask_1", ()), ("Have a look.", "subtask_2", ())),
+    ),
+    stories.CUT.name: ("Ask an unlucky agent.", "main", (("Speak up.", "subtask_1", ()),)),
     stories.RETRIED.name: ("Try hard.", "main", ()),
+    stories.REFUSED.name: ("Insist.", "main", ()),
     stories.INTERRUPTED.name: (stories.ENDLESS, "main", ()),
 }
 TOLD = (
@@ -43,7 +50,10 @@ TOLD = (
     stories.TWINS,
     stories.NESTED,
     stories.BACKGROUND,
+    stories.LOOPED,
+    stories.CUT,
     stories.RETRIED,
+    stories.REFUSED,
     stories.INTERRUPTED,
 )
 FIGURES = {

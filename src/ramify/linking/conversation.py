@@ -1,5 +1,7 @@
 """Which call a request goes on from: the longest known prefix, and the answer inside it between equals."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from ramify.linking.chain import Chain
@@ -8,6 +10,7 @@ from ramify.model.entity import Answered, Call
 from ramify.model.event import Atom
 from ramify.model.link import Candidate, Link
 
+FAILED = ("error", "aborted")
 REPLACED = ("No response requested.", "(no content)")
 CHUNK = 4
 EXACT, ALIKE, UNKNOWN, REPLACEMENT, ABSENT, DIFFERENT = 1, 2, 3, 4, 5, 6
@@ -48,6 +51,32 @@ def before(one: Call, other: Call) -> bool:
 
 def first_attempt(call: Call) -> str:
     return call.attempt_of or call.id
+
+
+def later_alike(world: World, call: Call) -> list[Call]:
+    """Calls that did not begin earlier and were sent alike, or are alike in all that counts."""
+    return _once(world.calls_since(place, call.started) for place in _same_words(call))
+
+
+def earlier_alike(world: World, call: Call, most: int) -> list[Call]:
+    """The newest of those that did not begin later, oldest first."""
+    return _once(world.calls_until(place, call.started, most) for place in _same_words(call))
+
+
+def _same_words(call: Call) -> list[int]:
+    strict = key("strict", call.project, call.strict)
+    return [strict, chain_key("end", call.end)] if call.session and call.atoms else [strict]
+
+
+def _once(groups: Iterable[list[Call]]) -> list[Call]:
+    found = {call.id: call for group in groups for call in group}
+    return sorted(found.values(), key=lambda call: (call.started, call.id))
+
+
+def repeats_words(one: Call, call: Call) -> bool:
+    """After some failures a client falls back to fewer features, and its reminders then say so: the words count."""
+    alike = bool(call.session) and one.session == call.session and bool(call.atoms) and one.end == call.end
+    return one.strict == call.strict or (alike and one.status in FAILED)
 
 
 def eligible(candidate: Call, call: Call) -> bool:

@@ -11,9 +11,22 @@ from msgspec import structs
 from ramify.linking import results, rollup
 from ramify.linking.chain import Chain, extend
 from ramify.linking.compaction import continued_summary, offered_summaries
-from ramify.linking.conversation import CHUNK, Verdict, before, by_prefix, by_tool, first_attempt, same_scope, stated
+from ramify.linking.conversation import (
+    CHUNK,
+    FAILED,
+    Verdict,
+    before,
+    by_prefix,
+    by_tool,
+    earlier_alike,
+    first_attempt,
+    later_alike,
+    repeats_words,
+    same_scope,
+    stated,
+)
 from ramify.linking.place import continuing, follow, place
-from ramify.linking.subtask import FAILED, Pairing, asking_session, is_shared, resolve
+from ramify.linking.subtask import Pairing, asking_session, is_shared, resolve
 from ramify.linking.summarised import by_summary
 from ramify.linking.world import NEWEST, World, chain_key, key
 from ramify.model import ids
@@ -165,7 +178,7 @@ def _wake_followers(world: World, call: Call) -> None:
     later = [
         *world.calls_since(chain_key("watch", call.end), call.started),
         *(world.calls_since(chain_key("watch", call.base), call.started) if call.base else ()),
-        *world.calls_since(key("strict", call.project, call.strict), call.started),
+        *later_alike(world, call),
     ]
     for other in later:
         if other.id != call.id and before(call, other):
@@ -456,9 +469,9 @@ def _attempt_first(world: World, call: Call) -> str:
     """An equal request after the earlier one ended is a further attempt of it."""
     same = [
         other
-        for other in world.calls_until(key("strict", call.project, call.strict), call.started, NEWEST)
+        for other in earlier_alike(world, call, NEWEST)
         if other.id != call.id
-        and other.strict == call.strict
+        and repeats_words(other, call)
         and other.agent == call.agent
         and other.utility == call.utility
         and before(other, call)
@@ -493,7 +506,7 @@ def _set_attempt(world: World, call: Call, first: str) -> None:
     world.save("calls", call)
     for group in sorted(groups):
         rollup.recount(world, group)
-    for other in world.calls_since(key("strict", call.project, call.strict), call.started):
+    for other in later_alike(world, call):
         if before(call, other):
             world.agenda[other.id] = None
     parent = world.call(call.parent)

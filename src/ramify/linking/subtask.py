@@ -5,7 +5,7 @@ Pairing is a pure function of the set of offers and claims: any order of arrival
 
 from msgspec import Struct
 
-from ramify.linking.conversation import before, first_attempt
+from ramify.linking.conversation import FAILED, before, earlier_alike, first_attempt, repeats_words
 from ramify.linking.results import WORKFLOW
 from ramify.linking.world import World, key
 from ramify.model import ids
@@ -13,7 +13,6 @@ from ramify.model.entity import Call, ToolCall
 from ramify.model.link import Candidate
 
 FOREVER = 1 << 62
-FAILED = ("error", "aborted")
 LATELY = 12
 
 
@@ -154,8 +153,7 @@ def _alone(world: World, claim: Call) -> Pairing:
     """
     if claim.relation != "opening":
         return Pairing()
-    group = key("strict", claim.project, claim.strict)
-    same = [one for one in world.calls_until(group, claim.started, LATELY) if before(one, claim)]
+    same = [one for one in earlier_alike(world, claim, LATELY) if before(one, claim)]
     earlier = [one for one in same if _repeats(one, claim)]
     for one in reversed(earlier):
         first = first_attempt(one)
@@ -184,7 +182,7 @@ def _pair_exactly(claim: Call, offers: list[Offer], mine: Pairing, taken: dict[s
 
 def _repeats(one: Call, claim: Call) -> bool:
     return (
-        one.strict == claim.strict
+        repeats_words(one, claim)
         and one.relation == claim.relation == "opening"
         and one.agent == claim.agent
         and (one.project, one.user, one.session) == (claim.project, claim.user, claim.session)
