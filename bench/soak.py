@@ -133,6 +133,8 @@ async def stay_flat(folder: Path, upstream: Upstream, seconds: float, width: int
 
 async def soak(arguments: argparse.Namespace) -> None:
     began = time.monotonic()
+    # An agent in the background of a session that was cut complains to nobody in particular.
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
     tally = Tally()
     while tally.kills < arguments.kills:
         with tempfile.TemporaryDirectory(prefix="ramify-soak-") as folder:

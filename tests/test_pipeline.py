@@ -337,10 +337,14 @@ def test_a_persons_correction_may_come_in_the_middle_of_traffic(world: World) ->
     assert difference(live, derived(world.store)) == []
 
 
-def test_what_is_remembered_stays_bounded(world: World) -> None:
+def test_what_is_remembered_stays_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ramify.protocols.anthropic.bodies.LINE_BYTES", 400_000)
     ingest = Ingest(Sqlite("memory:", ""))
     for number in range(300):
-        ingest.step([replace(seen, headers=()) for seen in turns(1, number)])
+        ingest.step(turns(1, number))
+    bodies = ingest.reader.bodies
+    held = sum(len(reading.layout.body) for reading in bodies._lines.values())
+    assert (bodies._line_bytes, held < 500_000) == (held, True)
     ingest.world.trim(rows=50, chains=10)
     assert len(ingest.world._rows) <= 50
     assert len(ingest.world._chains) <= 10

@@ -18,6 +18,7 @@ from ramify.protocols.anthropic.wire import Envelope, read_envelope
 
 COMMA = 0x2C
 LINES = 2_000
+LINE_BYTES = 128 * 2**20  # of bodies to compare with: a few hundred large ones, or thousands of small ones
 MEMO_BYTES = 96 * 2**20
 WINDOW = 32 * 1024
 SHARED = 200  # a system prompt or a tool list shorter than this is not worth a piece of its own
@@ -40,19 +41,23 @@ class Reading(Struct):
 class Bodies:
     def __init__(self) -> None:
         self._lines: dict[bytes, Reading] = {}
+        self._line_bytes = 0
         self._pieces: dict[bytes, Piece] = {}
         self._size = 0
 
     def read(self, body: bytes, line: bytes) -> Reading | str:
         """`line` names whatever is likely to go on: the reading is the same for any."""
         before = self._lines.pop(line, None)
+        if before is not None:
+            self._line_bytes -= len(before.layout.body)
         known = self._continued(body, before) if before is not None else None
         reading = self._whole(body) if known is None else known
         if isinstance(reading, str):
             return reading
-        if len(self._lines) >= LINES:
-            del self._lines[next(iter(self._lines))]
         self._lines[line] = reading
+        self._line_bytes += len(body)
+        while len(self._lines) > LINES or (self._line_bytes > LINE_BYTES and len(self._lines) > 1):
+            self._line_bytes -= len(self._lines.pop(next(iter(self._lines))).layout.body)
         return reading
 
     def piece(self, raw: bytes) -> Piece:
