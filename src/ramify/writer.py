@@ -124,7 +124,7 @@ class RemotePipeline:
         ours, theirs = socket.socketpair()
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "ramify.writer", str(theirs.fileno())],
+            [sys.executable, "-m", "ramify.writing", str(theirs.fileno())],
             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True,
         )
         theirs.close()
@@ -249,14 +249,3 @@ def serve_writer(connection: socket.socket, make: Callable[[dict[str, Any], Wire
         pipeline.close()
         tell_state()
         close()
-
-
-def main() -> None:
-    from ramify.app import make_writer
-
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    serve_writer(socket.socket(fileno=int(sys.argv[1])), make_writer)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,118 @@
+"""What one server process runs: a store that is open, with capture and the live feed."""
+
+import hmac
+import os
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+
+from ramify.app import Ramify
+from ramify.capture.cleaner import Cleaner
+from ramify.hub import Hub
+from ramify.ingest import Ingest
+from ramify.pipeline import Pipeline
+from ramify.query.changes import change_shapes
+from ramify.query.service import Answer
+from ramify.settings import Settings
+from ramify.storage.sqlite import Sqlite
+from ramify.wiring import check_spool, now, open_store, process_name, spool_folder, taken_by
+from ramify.writer import RemotePipeline
+
+
+class Feed:
+    """The hub in the shapes that live readers know."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    @asynccontextmanager
+    async def subscribe(self, since: int | None) -> AsyncIterator[AsyncIterator[tuple[int, list[dict[str, Any]]]]]:
+        async with self._hub.subscribe(since) as batches:
+            yield ((seq, change_shapes(rows)) async for seq, rows in batches)
+
+
+class Served(Ramify):
+    """The same, with capture and the live feed: what one server process runs."""
+
+    def __init__(self, store: Sqlite, settings: Settings) -> None:
+        super().__init__(store, settings)
+        self._hub = Hub()
+        self._hub.start_at(store.seq())
+        self.hub = Feed(self._hub)
+        self.run = secrets.token_hex(6)
+        self.pipeline = self._pipeline()
+        self.token = settings.token
+        self.proxy: Any = None  # set when the server listens
+        self.started = now()
+        self._numbers: Iterator[int] = iter(range(1, 1 << 62))
+        with taken_by(store):
+            self._secret = store_secret(store)
+
+    def _pipeline(self) -> Pipeline | RemotePipeline:
+        """A file is written by a process of its own; what lives in our memory can only be written by us."""
+        settings = self.settings
+        if self.store.path and os.name == "posix":
+            start = {"settings": msgspec.to_builtins(settings), "run": self.run}
+            return RemotePipeline(start, self._hub.publish, settings.queue_limit, settings.queue_bytes)
+        self._ingest = Ingest(self.store, self.rules, self.prices, self._hub.publish, redaction=Cleaner())
+        pipeline = Pipeline(self._ingest, Cleaner().observation, None, settings.queue_limit, settings.queue_bytes)
+        pipeline.on_stored = self._indexer.wake
+        self._indexer.busy = lambda: not pipeline.idle
+        self._indexer.start()
+        return pipeline
+
+    def start(self) -> None:
+        with taken_by(self.store):
+            self.store.set_fact(f"server:{self.run}", process_name(os.getpid()))
+        self.pipeline.start()
+
+    def new_id(self) -> str:
+        return f"obs_{self.run}-{next(self._numbers)}"
+
+    def fingerprint(self, credential: str) -> str:
+        return hmac.new(self._secret, credential.encode("utf-8", "surrogateescape"), "sha256").hexdigest()[:16]
+
+    def health(self) -> Answer:
+        state = self.pipeline.state()
+        return {
+            "status": "degraded" if state["problem"] or state["lost"] else "ok",
+            "version": version(),
+            "uptime_s": (now() - self.started) / 1e6,
+            "store": self.store.url,
+            "upstream": self.settings.anthropic_upstream,
+            "capture": state,
+        }
+
+    def stats(self) -> Answer:
+        return {**self.questions.stats(), "capture": self.pipeline.state()}
+
+    def close(self) -> None:
+        self.pipeline.close()
+        self._hub.close()
+        super().close()
+
+
+def version() -> str:
+    from ramify import __version__
+
+    return __version__
+
+
+def store_secret(store: Sqlite) -> bytes:
+    """A key of the store's own: a fingerprint of a credential tells nothing outside of it."""
+    found = store.fact("secret")
+    if not isinstance(found, bytes):
+        found = secrets.token_bytes(32)
+        store.set_fact("secret", found)
+    return found
+
+
+def open_served(settings: Settings) -> Served:
+    store = open_store(settings.store)
+    folder = spool_folder(settings)
+    if folder is not None:
+        check_spool(folder)
+    return Served(store, settings)

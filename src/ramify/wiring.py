@@ -1,0 +1,170 @@
+"""Concrete things made from settings: store, rules, prices, spool, and what runs in the writer's process."""
+
+import gc
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ramify.capture.allocator import reuse_memory
+from ramify.capture.cleaner import Cleaner
+from ramify.indexing import Indexer
+from ramify.ingest import Ingest, Prices, lost_calls
+from ramify.linking.world import Rules
+from ramify.model.mistake import UserMistake
+from ramify.model.own_prices import parse_prices
+from ramify.model.prices import PRICES, PRICES_VERSION, Price, Tokens, price
+from ramify.pipeline import Pipeline
+from ramify.settings import Settings
+from ramify.spool import Spool
+from ramify.storage.base import StoreDown
+from ramify.storage.sqlite import Sqlite, open_sqlite
+from ramify.writer import Wire
+
+log = logging.getLogger("ramify")
+
+
+def now() -> int:
+    return time.time_ns() // 1000
+
+
+def open_store(url: str, create: bool = True, busy_seconds: float = 5.0) -> Sqlite:
+    if url == "memory:":
+        return open_sqlite(url)
+    if not url.startswith("sqlite:"):
+        raise UserMistake(f"no engine for the store {url!r}", "use sqlite:PATH or memory:")
+    path = Path(url.removeprefix("sqlite:")).expanduser()
+    if not create and not path.exists():
+        raise UserMistake(f"there is no store at {path}", "capture something first: ramify run COMMAND, or ramify import FILE")
+    return open_sqlite(url, busy_seconds)
+
+
+@contextmanager
+def taken_by(store: Sqlite) -> Iterator[None]:
+    """For acts that somebody waits for: a store that cannot take them now is told at once."""
+    try:
+        yield
+    except StoreDown as problem:
+        raise UserMistake(
+            f"the store {store.url} did not take it: {problem}",
+            "stop other writers or free some space, then do the same again: nothing is stored twice",
+        ) from problem
+
+
+def rules_of(settings: Settings) -> Rules:
+    windows = {
+        name: project.match_window * 1_000_000
+        for name, project in settings.projects.items()
+        if project.match_window is not None
+    }
+    return Rules(frozenset(settings.spawn_tools), settings.match_window * 1_000_000, windows)
+
+
+def prices_of(settings: Settings) -> Prices:
+    table: tuple[Price, ...] = PRICES
+    version = PRICES_VERSION
+    if settings.prices:
+        path = Path(settings.prices).expanduser()
+        try:
+            own = parse_prices(path.read_bytes())
+        except OSError as problem:
+            raise UserMistake(f"the prices file {path} cannot be read: {problem.strerror}", "check --prices") from None
+        table, version = (*own, *PRICES), f"{PRICES_VERSION}+{path.name}"
+    return Prices(pricer(table), version)
+
+
+def pricer(table: tuple[Price, ...]) -> Callable[[str, int, Tokens], int | None]:
+    def find(model: str, at: int, tokens: Tokens) -> int | None:
+        return price(model, at, tokens, table)
+
+    return find
+
+
+def spool_folder(settings: Settings) -> Path | None:
+    if not settings.store.startswith("sqlite:"):
+        return None
+    path = Path(settings.store.removeprefix("sqlite:")).expanduser()
+    return path.with_name(path.name + ".spool")
+
+
+def check_spool(folder: Path) -> None:
+    """Better at the start than in an emergency."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "lock").touch(mode=0o600)
+    except OSError as problem:
+        raise UserMistake(
+            f"the spool beside the store, {folder}, cannot be used: {problem.strerror or problem}",
+            "check its permissions and the free space, or use another --store",
+        ) from None
+
+
+def locked(folder: Path, seconds: float = 20.0) -> bool:
+    """One writer per spool. One that was left behind by a server that died is about to end: it is waited for."""
+    import fcntl
+
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)  # held until the process ends
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError:
+            if time.monotonic() > end:
+                logging.getLogger("ramify").warning("another server uses the spool %s; this one has none", folder)
+                os.close(lock)
+                return False
+            time.sleep(0.05)
+
+
+def process_name(pid: int) -> str:
+    """A process that runs, by its number and when it began: numbers come again. Nothing, where none runs."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return ""
+    except PermissionError:
+        pass  # it runs, and is somebody else's
+    try:
+        began = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        began = ""  # no such file system: the number has to do
+    return f"{pid}@{began}"
+
+
+def still_runs(store: Sqlite, own: str, exchange: str) -> bool:
+    """Whether the server that captured this exchange still runs on this machine."""
+    run = exchange.removeprefix("obs_").partition("-")[0]
+    name = str(store.fact(f"server:{run}") or "")
+    return run == own or (bool(name) and name == process_name(int(name.partition("@")[0])))
+
+
+def make_writer(start: dict[str, Any], wire: Wire) -> tuple[Pipeline, Callable[[], None]]:
+    """What runs in the writer's process. It waits only briefly for others: what comes meanwhile is safe in the spool."""
+    settings = msgspec.convert(start["settings"], Settings)
+    store = open_store(settings.store, busy_seconds=1.0)
+    reuse_memory()
+    os.nice(5)  # clients come first when the machine is short of cores
+    gc.set_threshold(100_000, 20, 100)  # rows and chains live long: looking through them often finds nothing
+    cleaner = Cleaner()
+    ingest = Ingest(store, rules_of(settings), prices_of(settings), wire.publish, redaction=cleaner)
+    folder = spool_folder(settings)
+    spool = Spool(folder, settings.spool_limit) if folder and locked(folder) else None
+    pipeline = Pipeline(ingest, cleaner.observation, spool, settings.queue_limit, settings.queue_bytes)
+    pipeline.left_open = lambda: lost_calls(store, lambda exchange: still_runs(store, start["run"], exchange), now())
+    indexer = Indexer(store)
+    indexer.busy = lambda: not pipeline.idle
+    pipeline.on_stored = indexer.wake
+    indexer.start()
+    indexer.wake()
+
+    def close() -> None:
+        indexer.close()
+        store.close()
+
+    return pipeline, close
