@@ -1,7 +1,6 @@
 """The questions, by name. Answers are plain dictionaries in the shapes that the API and the terminal show."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Sequence
 from typing import Any
 
 from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
@@ -9,17 +8,14 @@ from ramify.model.link import Link
 from ramify.model.moment import iso
 from ramify.model.observation import Request, Response
 from ramify.query import family, found_text, skeleton
-from ramify.query.branches import branch_names
-from ramify.query.content import Content, result_value
+from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes, tool_shapes
+from ramify.query.content import Content
 from ramify.query.errors import Ambiguous, BadQuestion, NotFound
 from ramify.query.resolve import resolve
 from ramify.query.said import messages_of, reasoning_of
 from ramify.query.shapes import (
-    call_shape,
     candidate_shapes,
-    conversation_shape,
     link_shape,
-    task_shape,
     usage_shape,
 )
 from ramify.storage.base import Ask, Store
@@ -43,7 +39,7 @@ class Questions:
     def conversations(self, *, limit: int = 50, cursor: str | None = None, project: str | None = None) -> Answer:
         rows, after = self._page("conversations", "active", _given(project=project), limit, cursor)
         found = [row for row in rows if isinstance(row, Conversation)]
-        return {"items": self._conversation_shapes(found), "next": after}
+        return {"items": conversation_shapes(self.store, found), "next": after}
 
     def tasks(
         self, *, roots: bool = False, ids: list[str] | None = None, conversation: str | None = None,
@@ -51,7 +47,7 @@ class Questions:
     ) -> Answer:
         if ids is not None:
             found = [row for row in self.store.among("tasks", "id", ids) if isinstance(row, Task)]
-            return {"items": self._task_shapes(found), "next": None}
+            return {"items": task_shapes(self.store, found), "next": None}
         where = _given(project=project, kind="root" if roots else None)
         if conversation:
             where["conversation"] = resolve(self.store, conversation, ("conversations",))[1].id
@@ -59,7 +55,7 @@ class Questions:
         after = cursor
         while True:  # status is judged, not stored: pages are read until one is full
             rows, after = self._page("tasks", "opened", where, limit, after)
-            shapes = self._task_shapes([row for row in rows if isinstance(row, Task)])
+            shapes = task_shapes(self.store, [row for row in rows if isinstance(row, Task)])
             items += [shape for shape in shapes if status in (None, shape["status"])]
             if status is None or after is None or len(items) >= limit:
                 return {"items": items, "next": after}
@@ -74,7 +70,7 @@ class Questions:
         if conversation:
             where["conversation"] = resolve(self.store, conversation, ("conversations",))[1].id
         rows, after = self._page("calls", "started", where, limit, cursor)
-        return {"items": self._call_shapes([row for row in rows if isinstance(row, Call)]), "next": after}
+        return {"items": call_shapes(self.store, [row for row in rows if isinstance(row, Call)]), "next": after}
 
     def _page(
         self, table: str, order: str, where: dict[str, str], limit: int, cursor: str | None
@@ -90,17 +86,17 @@ class Questions:
 
     def conversation(self, id: str) -> Answer:
         row = self._conversation(id)
-        return self._conversation_shapes([row])[0]
+        return conversation_shapes(self.store, [row])[0]
 
     def task(self, id: str) -> Answer:
-        shape = self._task_shapes([self._task(id)])[0]
+        shape = task_shapes(self.store, [self._task(id)])[0]
         shape["artifacts"] = []
         return shape
 
     def call(self, id: str) -> Answer:
         table, row = resolve(self.store, id, ("calls",))
         assert isinstance(row, Call), table
-        return self._call_shapes([row])[0]
+        return call_shapes(self.store, [row])[0]
 
     def body(self, id: str, side: str) -> tuple[bytes, list[tuple[str, str]]]:
         _, row = resolve(self.store, id, ("calls",))
@@ -128,7 +124,7 @@ class Questions:
     def tool(self, call_id: str) -> Answer:
         _, row = resolve(self.store, call_id, ("tools",))
         assert isinstance(row, ToolCall)
-        return self._tool_shapes([row], Content(self.store))[0]
+        return tool_shapes(self.store, [row], Content(self.store))[0]
 
     # -- under one thing ---------------------------------------------------------------------------------------------
 
@@ -143,7 +139,7 @@ class Questions:
         roots = [task for task in tasks if not task.parent and task.kind == "root"]
         loose = [task for task in tasks if not task.parent and task.kind != "root"]
         return {
-            "conversation": self._conversation_shapes([row])[0],
+            "conversation": conversation_shapes(self.store, [row])[0],
             "roots": self._trees(roots),
             "unattached": self._trees(loose),
         }
@@ -165,7 +161,7 @@ class Questions:
         elif isinstance(row, ToolCall):
             direct = [child for child in direct if child.id == row.child]
         found = [one for child in direct for one in (child, *_flat(under, child.id))] if tree else direct
-        return self._cut(self._task_shapes(found), limit, cursor)
+        return self._cut(task_shapes(self.store, found), limit, cursor)
 
     def tools(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
         calls = self._calls_of(id, tree)
@@ -173,7 +169,7 @@ class Questions:
         rows = [row for row in self.store.among("tools", "call", list(order)) if isinstance(row, ToolCall)]
         rows.sort(key=lambda tool: (order[tool.call], tool.block))
         page, after = _slice(rows, limit, cursor)
-        return {"items": self._tool_shapes(page, Content(self.store)), "next": after}
+        return {"items": tool_shapes(self.store, page, Content(self.store)), "next": after}
 
     def messages(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
         return self._said(id, tree, limit, cursor, messages_of)
@@ -309,85 +305,10 @@ class Questions:
     def _trees(self, roots: list[Task]) -> list[Answer]:
         under = family.descend(self.store, roots)
         every = [*roots, *(task for tasks in under.values() for task in tasks)]
-        shapes = {shape["id"]: shape for shape in self._task_shapes(every, under)}
+        shapes = {shape["id"]: shape for shape in task_shapes(self.store, every, under)}
         for task in every:
             shapes[task.id]["children"] = [shapes[child.id] for child in under.get(task.id, [])]
         return [shapes[task.id] for task in roots]
-
-    def _task_shapes(self, tasks: Sequence[Task], under: dict[str, list[Task]] | None = None) -> list[Answer]:
-        names = branch_names(self.store, (task.conversation for task in tasks))
-        under = family.descend(self.store, list(tasks)) if under is None else under
-        above = family.ancestry(self.store, tasks)
-        shapes: list[Answer] = []
-        for task in tasks:
-            shape = task_shape(task, names.get(task.line))
-            path = above[task.id]
-            shape["root"], shape["depth"] = (path[-1] if path else task.id), len(path)
-            shape["tree_usage"] = usage_shape(family.tree_usage(task, under))
-            shape["subtasks"] = len(under.get(task.id, []))
-            shapes.append(shape)
-        return shapes
-
-    def _call_shapes(self, calls: list[Call]) -> list[Answer]:
-        names = branch_names(self.store, (call.conversation for call in calls))
-        firsts = sorted({call.attempt_of for call in calls if call.attempt_of})
-        group: dict[str, list[tuple[int, str]]] = {}
-        for other in self.store.among("calls", "attempt_of", firsts):
-            if isinstance(other, Call):
-                group.setdefault(other.attempt_of, []).append((other.started, other.id))
-        shapes = []
-        for call in calls:
-            earlier = sum((call.started, call.id) >= one for one in group.get(call.attempt_of, []))
-            shapes.append(call_shape(call, names.get(call.line), 1 + earlier if call.attempt_of else 1))
-        return shapes
-
-    def _conversation_shapes(self, rows: list[Conversation]) -> list[Answer]:
-        names = branch_names(self.store, (row.id for row in rows))
-        owners = {
-            line.id: getattr(line, "conversation", "")
-            for line in self.store.among("lines", "conversation", [row.id for row in rows])
-        }
-        shapes = []
-        for row in rows:
-            first = self.store.page("tasks", Ask("opened", {"conversation": row.id, "kind": "root"}, 1, ascending=True))
-            title = first[0].title if first and isinstance(first[0], Task) else ""
-            tasks = self.store.count("tasks", {"conversation": row.id})
-            roots = self.store.count("tasks", {"conversation": row.id, "kind": "root"})
-            branches = sorted(name for line, name in names.items() if owners.get(line) == row.id)
-            shapes.append(conversation_shape(row, title, tasks, roots, branches))
-        return shapes
-
-    def _tool_shapes(self, rows: list[ToolCall], content: Content) -> list[Answer]:
-        callers = {call.id: call for call in self.store.among("calls", "id", [row.call for row in rows]) if isinstance(call, Call)}
-        bringers = [call for call in self.store.among("calls", "id", [row.result_call for row in rows]) if isinstance(call, Call)]
-        uses, results = content.tool_blocks(bringers, {row.native for row in rows})
-        tasks = {task.id: task for task in self.store.among("tasks", "id", [call.task for call in callers.values()])}
-        return [self._tool_shape(row, callers.get(row.call), tasks, content, uses, results) for row in rows]
-
-    def _tool_shape(self, row: ToolCall, caller: Call | None, tasks: dict[str, Any], content: Content, uses: Any, results: Any) -> Answer:
-        use = uses.get(row.native) or content.use(row, caller)
-        result = content.server_result(row, caller) if row.server else results.get(row.native)
-        task = tasks.get(caller.task) if caller else None
-        phases = ["llm_response"] + (["tool_result"] if row.closed else [])
-        return {
-            "id": row.id,
-            "call_id": row.native,
-            "task": caller.task or None if caller else None,
-            "call": row.call or None,
-            "name": row.name or use.get("name") or None,
-            "type": phases[-1],
-            "phases": phases,
-            "args": use.get("input", use.get("input_text")),
-            "result": result_value(result) if result else None,
-            "status": row.status,
-            "agent_name": (task.agent_type or task.agent or None) if isinstance(task, Task) else None,
-            "timestamp": iso(row.opened),
-            "closed": iso(row.closed),
-            "duration_ms": (row.closed - row.opened) / 1000 if row.closed and row.opened else None,
-            "spawned": [row.child] if row.child else [],
-            "result_source": "wire" if row.closed else None,
-            "refs": [{"protocol": "claude", "kind": "tool_use", "value": row.native}],
-        }
 
 
 def _given(**where: str | None) -> dict[str, str]:

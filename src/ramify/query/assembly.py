@@ -1,0 +1,94 @@
+"""Shapes of many rows at once: names, ancestors, totals and contents are read together, not row by row."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ramify.model.entity import Call, Conversation, Task, ToolCall
+from ramify.model.moment import iso
+from ramify.query import family
+from ramify.query.branches import branch_names
+from ramify.query.content import Content, result_value
+from ramify.query.shapes import call_shape, conversation_shape, task_shape, usage_shape
+from ramify.storage.base import Ask, Store
+
+Answer = dict[str, Any]
+
+
+def task_shapes(store: Store, tasks: Sequence[Task], under: dict[str, list[Task]] | None = None) -> list[Answer]:
+    names = branch_names(store, (task.conversation for task in tasks))
+    under = family.descend(store, list(tasks)) if under is None else under
+    above = family.ancestry(store, tasks)
+    shapes: list[Answer] = []
+    for task in tasks:
+        shape = task_shape(task, names.get(task.line))
+        path = above[task.id]
+        shape["root"], shape["depth"] = (path[-1] if path else task.id), len(path)
+        shape["tree_usage"] = usage_shape(family.tree_usage(task, under))
+        shape["subtasks"] = len(under.get(task.id, []))
+        shapes.append(shape)
+    return shapes
+
+
+def call_shapes(store: Store, calls: list[Call]) -> list[Answer]:
+    names = branch_names(store, (call.conversation for call in calls))
+    firsts = sorted({call.attempt_of for call in calls if call.attempt_of})
+    group: dict[str, list[tuple[int, str]]] = {}
+    for other in store.among("calls", "attempt_of", firsts):
+        if isinstance(other, Call):
+            group.setdefault(other.attempt_of, []).append((other.started, other.id))
+    shapes = []
+    for call in calls:
+        earlier = sum((call.started, call.id) >= one for one in group.get(call.attempt_of, []))
+        shapes.append(call_shape(call, names.get(call.line), 1 + earlier if call.attempt_of else 1))
+    return shapes
+
+
+def conversation_shapes(store: Store, rows: list[Conversation]) -> list[Answer]:
+    names = branch_names(store, (row.id for row in rows))
+    owners = {
+        line.id: getattr(line, "conversation", "")
+        for line in store.among("lines", "conversation", [row.id for row in rows])
+    }
+    shapes = []
+    for row in rows:
+        first = store.page("tasks", Ask("opened", {"conversation": row.id, "kind": "root"}, 1, ascending=True))
+        title = first[0].title if first and isinstance(first[0], Task) else ""
+        tasks = store.count("tasks", {"conversation": row.id})
+        roots = store.count("tasks", {"conversation": row.id, "kind": "root"})
+        branches = sorted(name for line, name in names.items() if owners.get(line) == row.id)
+        shapes.append(conversation_shape(row, title, tasks, roots, branches))
+    return shapes
+
+
+def tool_shapes(store: Store, rows: list[ToolCall], content: Content) -> list[Answer]:
+    callers = {call.id: call for call in store.among("calls", "id", [row.call for row in rows]) if isinstance(call, Call)}
+    bringers = [call for call in store.among("calls", "id", [row.result_call for row in rows]) if isinstance(call, Call)]
+    uses, results = content.tool_blocks(bringers, {row.native for row in rows})
+    tasks = {task.id: task for task in store.among("tasks", "id", [call.task for call in callers.values()])}
+    return [tool_shape(store, row, callers.get(row.call), tasks, content, uses, results) for row in rows]
+
+
+def tool_shape(store: Store, row: ToolCall, caller: Call | None, tasks: dict[str, Any], content: Content, uses: Any, results: Any) -> Answer:
+    use = uses.get(row.native) or content.use(row, caller)
+    result = content.server_result(row, caller) if row.server else results.get(row.native)
+    task = tasks.get(caller.task) if caller else None
+    phases = ["llm_response"] + (["tool_result"] if row.closed else [])
+    return {
+        "id": row.id,
+        "call_id": row.native,
+        "task": caller.task or None if caller else None,
+        "call": row.call or None,
+        "name": row.name or use.get("name") or None,
+        "type": phases[-1],
+        "phases": phases,
+        "args": use.get("input", use.get("input_text")),
+        "result": result_value(result) if result else None,
+        "status": row.status,
+        "agent_name": (task.agent_type or task.agent or None) if isinstance(task, Task) else None,
+        "timestamp": iso(row.opened),
+        "closed": iso(row.closed),
+        "duration_ms": (row.closed - row.opened) / 1000 if row.closed and row.opened else None,
+        "spawned": [row.child] if row.child else [],
+        "result_source": "wire" if row.closed else None,
+        "refs": [{"protocol": "claude", "kind": "tool_use", "value": row.native}],
+    }
