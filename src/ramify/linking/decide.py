@@ -237,7 +237,9 @@ def _offer_summary(world: World, call: Call, part: Part) -> None:
         world.add(key("summary", call.project, summary), call.started, call.id)
     if call.utility == "compaction":
         world.add(key("summaries", call.project, call.session, call.agent), call.started, call.id)
-    for waiting in world.calls_at(key("waits-summary", call.project, call.session)):
+    places = [key("waits-summary", call.project, call.session)]
+    places += [key("waits-words", call.project, summary) for summary in found]  # whatever its session
+    for waiting in (one for place in places for one in world.calls_at(place)):
         if before(call, waiting):
             world.agenda[waiting.id] = None
     world.save("calls", call)
@@ -289,7 +291,10 @@ def judge(world: World, call: Call) -> None:
         return
     verdict = _verdict(world, call, chain)
     _watch(world, call, chain, verdict)
+    known = (call.new_message, call.new_block)
     _apply(world, call, chain, verdict)
+    if known < (call.new_message, call.new_block):
+        results.give_back(world, call, chain)
     results.take(world, call, chain)
     if call.relation in ("opening", "agent"):
         _put_claim(world, call)
@@ -366,13 +371,12 @@ def _watch(world: World, call: Call, chain: Chain, verdict: Verdict) -> None:
         atom = chain.atoms[at]
         if atom.kind == "use" and at >= verdict.consumed:
             world.add(key("waits-tool", call.project, call.session, atom.tool), call.started, call.id)
-    if _is_after_summary(chain, verdict):
+    if verdict.link is not None and verdict.link.rule == "prefix-match":
+        return
+    summary = continued_summary(chain.parts)
+    if summary is not None:
         world.add(key("waits-summary", call.project, call.session), call.started, call.id)
-
-
-def _is_after_summary(chain: Chain, verdict: Verdict) -> bool:
-    by_words = verdict.link is not None and verdict.link.rule == "prefix-match"
-    return not by_words and continued_summary(chain.parts) is not None
+        world.add(key("waits-words", call.project, summary), call.started, call.id)
 
 
 def _apply(world: World, call: Call, chain: Chain, verdict: Verdict) -> None:
