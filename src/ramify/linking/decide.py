@@ -163,7 +163,9 @@ def _offer_summary(world: World, call: Call, part: Part) -> None:
         world.add(key("summary", call.project, summary), call.started, call.id)
     if call.utility == "compaction":
         world.add(key("summaries", call.project, call.session, call.agent), call.started, call.id)
-    for waiting in world.calls_at(key("waits-summary", call.project, call.session)):
+    places = [key("waits-summary", call.project, call.session)]
+    places += [key("waits-words", call.project, summary) for summary in found]  # whatever its session
+    for waiting in (one for place in places for one in world.calls_at(place)):
         if before(call, waiting):
             world.agenda[waiting.id] = None
     world.save("calls", call)

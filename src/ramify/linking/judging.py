@@ -64,7 +64,10 @@ def judge(world: World, call: Call) -> None:
         return
     verdict = _verdict(world, call, chain)
     _watch(world, call, chain, verdict)
+    known = (call.new_message, call.new_block)
     _apply(world, call, chain, verdict)
+    if known < (call.new_message, call.new_block):
+        results.give_back(world, call, chain)
     results.take(world, call, chain)
     if call.relation in ("opening", "agent"):
         _put_claim(world, call)
@@ -144,13 +147,12 @@ def _watch(world: World, call: Call, chain: Chain, verdict: Verdict) -> None:
         atom = chain.atoms[at]
         if atom.kind == "use" and at >= verdict.consumed:
             world.add(key("waits-tool", call.project, call.session, atom.tool), call.started, call.id)
-    if _is_after_summary(chain, verdict):
+    if verdict.link is not None and verdict.link.rule == "prefix-match":
+        return
+    summary = continued_summary(chain.parts)
+    if summary is not None:
         world.add(key("waits-summary", call.project, call.session), call.started, call.id)
-
-
-def _is_after_summary(chain: Chain, verdict: Verdict) -> bool:
-    by_words = verdict.link is not None and verdict.link.rule == "prefix-match"
-    return not by_words and continued_summary(chain.parts) is not None
+        world.add(key("waits-words", call.project, summary), call.started, call.id)
 
 
 def _apply(world: World, call: Call, chain: Chain, verdict: Verdict) -> None:

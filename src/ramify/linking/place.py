@@ -149,6 +149,7 @@ def _put_task(world: World, call: Call) -> None:
     if task is None or (task.first != call.id and call.relation != "agent"):
         return
     before = task_facts(task)
+    was = (task.kind, task.conversation, task.opened)
     tool = world.tool(call.offer)
     correction = world.correction(task.id)
     link, caller = _link(world, call, task)
@@ -179,10 +180,10 @@ def _put_task(world: World, call: Call) -> None:
         world.save("tasks", task)
         if task.kind == "sub" and call.line == task.id:
             _put_subtask_line(world, call, task)
+    if was != (task.kind, task.conversation, task.opened):
+        rollup.forget_root(world, task.id, was)
     if task.kind == "root":
-        world.add(key("roots", task.conversation), task.opened, task.id)
-        for _, ref in world.find(key("loose", task.conversation)):
-            world.unplaced[ref] = None
+        rollup.note_root(world, task)
 
 
 def task_facts(task: Task) -> tuple[object, ...]:
@@ -272,7 +273,11 @@ def _loose(world: World, call: Call, task: Task) -> Link | None:
     if call.parent_agent:
         parent = ids.agent_task_id(call.project, call.session, call.parent_agent)
     else:
-        roots = [ref for at, ref in world.find(key("roots", call.conversation)) if at <= call.started]
+        roots = [
+            root.id
+            for at, ref in world.find(key("roots", call.conversation))
+            if at <= call.started and (root := world.task(ref)) is not None and root.kind == "root"
+        ]
         parent = roots[-1] if roots else ""
     if not parent or parent == task.id:
         return None

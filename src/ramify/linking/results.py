@@ -80,10 +80,7 @@ def take(world: World, call: Call, chain: Chain) -> None:
     here for the first time although the words around them are old.
     """
     link = call.link
-    copied = link is not None and link.kind == "forked"
     known = (call.new_message, call.new_block) if link is not None and link.rule == "prefix-match" else (0, 0)
-    if copied:
-        _give_back(world, call, chain)
     for index in range(known[0], len(chain.parts)):
         part = chain.parts[index]
         for result in part.results:
@@ -93,8 +90,11 @@ def take(world: World, call: Call, chain: Chain) -> None:
             _take_notice(world, call, notice)
 
 
-def _give_back(world: World, call: Call, chain: Chain) -> None:
-    """A history copied from another session: its tools were called there, and are not counted again."""
+def give_back(world: World, call: Call, chain: Chain) -> None:
+    """What stood for the first time here, until it was known where this goes on from.
+
+    A history may come from another session: its tools were called there, and are not counted again.
+    """
     for part in chain.parts[: call.new_message + 1]:
         for result in part.results:
             tool = world.tool(ids.tool_call_id(call.project, call.session, result.id))

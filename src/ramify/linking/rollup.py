@@ -119,9 +119,30 @@ def _leave(world: World, call: Call, id: str) -> None:
     world.save("tasks", task)
 
 
+def note_root(world: World, task: Task) -> None:
+    """Sub-tasks of which only the session is known belong to the newest root before them."""
+    entry = (task.opened, task.id)
+    roots = key("roots", task.conversation)
+    if entry not in world.find(roots):
+        world.add(roots, *entry)
+        _wake_loose(world, task.conversation)
+
+
+def forget_root(world: World, id: str, was: tuple[str, str, int]) -> None:
+    kind, conversation, opened = was
+    if kind == "root":
+        world.remove(key("roots", conversation), opened, id)
+        _wake_loose(world, conversation)
+
+
+def _wake_loose(world: World, conversation: str) -> None:
+    for _, ref in world.find(key("loose", conversation)):
+        world.unplaced[ref] = None
+
+
 def _drop(world: World, task: Task) -> None:
     world.drop("tasks", task.id)
-    world.remove(key("roots", task.conversation), task.opened, task.id)
+    forget_root(world, task.id, (task.kind, task.conversation, task.opened))
     if task.caller:
         world.remove(key("spawned", task.caller), 0, task.id)
     if task.line == task.id:
