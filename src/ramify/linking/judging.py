@@ -251,6 +251,7 @@ def _set_attempt(world: World, call: Call, first: str) -> None:
     groups = {first_attempt(call), first or call.id}
     call.attempt_of = first
     world.save("calls", call)
+    world.unplaced[call.id] = None
     for group in sorted(groups):
         rollup.recount(world, group)
     for other in later_alike(world, call):

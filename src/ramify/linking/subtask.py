@@ -41,13 +41,15 @@ class Pairing(Struct):
 
 def resolve(world: World, seeds: list[str]) -> dict[str, tuple[Call, Pairing]]:
     """Pairs everything that the seeds touch. A claim that nobody made an offer for touches nothing else."""
-    claims, offers = gather(world, seeds)
-    if not offers:
-        return {claim.id: (claim, _alone(world, claim)) for claim in claims}
+    every, offers, offered = gather(world, seeds)
+    alone = {claim.id: (claim, _alone(world, claim)) for claim in every if claim.id not in offered}
+    claims = [claim for claim in every if claim.id in offered]
+    if not claims:
+        return alone
     window = {claim.project: world.rules.window_of(claim.project) for claim in claims}
     silent = {claim.id for claim in claims if not claim.agent and sends_agents(world, claim)}
     found = pair(offers, claims, window, silent)
-    return {claim.id: (claim, found[claim.id]) for claim in claims}
+    return alone | {claim.id: (claim, found[claim.id]) for claim in claims}
 
 
 def sends_agents(world: World, call: Call) -> bool:
@@ -58,11 +60,12 @@ def sends_agents(world: World, call: Call) -> bool:
     return conversation is not None and conversation.sends_agents
 
 
-def gather(world: World, seeds: list[str]) -> tuple[list[Call], list[Offer]]:
-    """Follows prompts from claims to offers and back until nothing new comes."""
+def gather(world: World, seeds: list[str]) -> tuple[list[Call], list[Offer], set[str]]:
+    """Follows prompts from claims to offers and back until nothing new comes; also, which claims met any offer."""
     claims: dict[str, Call] = {}
     offers: dict[str, Offer] = {}
-    prompts: set[tuple[str, str, bytes]] = set()
+    offered: set[str] = set()
+    prompts: dict[tuple[str, str, bytes], bool] = {}
     waiting = [call for seed in seeds if (call := world.call(seed)) is not None]
     while waiting:
         call = waiting.pop()
@@ -71,21 +74,24 @@ def gather(world: World, seeds: list[str]) -> tuple[list[Call], list[Offer]]:
         claims[call.id] = call
         for tool in exact_offers(world, call):
             _take(world, tool, offers)
+            offered.add(call.id)
             waiting += world.calls_at(key("soft", tool.id)) if call.soft_offers else []
         for prompt in call.claims:
             scope = (call.project, asking_session(call), prompt)
-            if scope in prompts:
-                continue
-            prompts.add(scope)
-            tools = world.tools_at(key("offer", *scope))
-            for tool in tools:
-                _take(world, tool, offers)
-                waiting += named_agent(world, tool)
-            if tools:
-                waiting += world.calls_at(key("claim", *scope))
+            if scope not in prompts:
+                tools = world.tools_at(key("offer", *scope))
+                prompts[scope] = bool(tools)
+                for tool in tools:
+                    _take(world, tool, offers)
+                    waiting += named_agent(world, tool)
+                if tools:
+                    waiting += world.calls_at(key("claim", *scope))
+            if prompts[scope]:
+                offered.add(call.id)
     return (
         sorted(claims.values(), key=lambda call: (call.started, call.id)),
         sorted(offers.values(), key=lambda offer: offer.order),
+        offered,
     )
 
 
