@@ -64,9 +64,9 @@ def judge(world: World, call: Call) -> None:
         return
     verdict = _verdict(world, call, chain)
     _watch(world, call, chain, verdict)
-    known = (call.new_message, call.new_block)
+    judged, known = bool(call.relation), (call.new_message, call.new_block)
     _apply(world, call, chain, verdict)
-    if known < (call.new_message, call.new_block):
+    if judged and known < (call.new_message, call.new_block):
         results.give_back(world, call, chain)
     results.take(world, call, chain)
     if call.relation in ("opening", "agent"):
@@ -166,6 +166,8 @@ def _apply(world: World, call: Call, chain: Chain, verdict: Verdict) -> None:
         return
     if call.parent != verdict.parent:
         _move_child(world, call, verdict.parent)
+    if call.relation and (call.relation, call.parent) != (verdict.relation, verdict.parent):
+        _wake_equal(world, call)
     call.relation, call.parent, call.link, call.new_message, call.new_block = new
     if verdict.relation not in ("opening", "agent"):
         _release(world, call)
@@ -184,8 +186,7 @@ def _move_child(world: World, call: Call, parent: str) -> None:
         world.remove(key("child", call.parent), call.started, call.id)
     for other in (call.parent, parent):
         if other and (row := world.call(other)):
-            for _, ref in continuing(world, first_attempt(row)):
-                world.unplaced[ref] = None
+            _place_again(world, first_attempt(row))
     if parent:
         world.add(key("child", parent), call.started, call.id)
 
@@ -254,14 +255,26 @@ def _set_attempt(world: World, call: Call, first: str) -> None:
     world.unplaced[call.id] = None
     for group in sorted(groups):
         rollup.recount(world, group)
+        _place_again(world, group)
+    for other in world.calls_at(key("child", call.id)):
+        world.agenda[other.id] = None  # an equal request may have the same parent now
+    _wake_equal(world, call)
+    parent = world.call(call.parent)
+    if parent is not None:
+        _place_again(world, first_attempt(parent))
+    follow(world, call)
+
+
+def _place_again(world: World, group: str) -> None:
+    """Which of the calls that go on from one call came first decides who stays on its line."""
+    for _, ref in continuing(world, group):
+        world.unplaced[ref] = None
+
+
+def _wake_equal(world: World, call: Call) -> None:
     for other in later_alike(world, call):
         if before(call, other):
             world.agenda[other.id] = None
-    parent = world.call(call.parent)
-    if parent is not None:
-        for _, ref in continuing(world, first_attempt(parent)):
-            world.unplaced[ref] = None
-    follow(world, call)
 
 
 def _apply_pairing(world: World, call: Call, pairing: Pairing) -> None:

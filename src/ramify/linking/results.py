@@ -95,11 +95,17 @@ def give_back(world: World, call: Call, chain: Chain) -> None:
 
     A history may come from another session: its tools were called there, and are not counted again.
     """
-    for part in chain.parts[: call.new_message + 1]:
-        for result in part.results:
-            tool = world.tool(ids.tool_call_id(call.project, call.session, result.id))
-            if tool is not None and not tool.call and tool.result_call == call.id:
-                world.drop("tools", tool.id)
+    named = {
+        native
+        for part in chain.parts[: call.new_message + 1]
+        for native in (*(result.id for result in part.results), *(notice.tool for notice in part.notices))
+    }
+    for native in sorted(named):
+        tool = world.tool(ids.tool_call_id(call.project, call.session, native))
+        if tool is None or tool.call:
+            continue
+        if tool.result_call in ("", call.id) and tool.agent_evidence in ("", call.request):
+            world.drop("tools", tool.id)
 
 
 def _take_result(world: World, call: Call, chain: Chain, message: int, result: Result) -> None:

@@ -76,6 +76,7 @@ def gather(world: World, seeds: list[str]) -> tuple[list[Call], list[Offer], set
             _take(world, tool, offers)
             offered.add(call.id)
             waiting += world.calls_at(key("soft", tool.id)) if call.soft_offers else []
+            waiting += world.calls_at(key("claim", tool.project, tool.session, tool.prompt)) if tool.prompt else []
         for prompt in call.claims:
             scope = (call.project, asking_session(call), prompt)
             if scope not in prompts:
