@@ -66,7 +66,7 @@ def rates(console: Console, requests: int) -> None:
     for name in ("traffic", "body kB", "requests", "requests/s", "MB/s raw", "CPU µs each", "stored/raw"):
         table.add_column(name, justify="left" if name == "traffic" else "right")
     kinds = (
-        ("lone questions, 2 kB", 1, 60, requests),
+        ("lone questions", 1, 60, requests),
         ("sessions of 12 turns", 12, 60, requests),
         ("sessions of 36 turns", 36, 20, requests // 2),
         ("the same, no session named", 36, 20, requests // 2),
@@ -92,7 +92,9 @@ def long_session(console: Console, turns: int) -> None:
         session = Session(1)
         for _ in range(turns):
             measured.take(list(session.turn()))
+        store.close()
         bare = size_of(Path(folder))
+        store = open_sqlite(f"sqlite:{folder}/bench.db")
         Indexer(store).catch_up()
         last = store.observation(f"obs_bench-1--{turns}")
         start = time.perf_counter()

@@ -13,6 +13,7 @@ import shlex
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 
@@ -78,7 +79,7 @@ def process(arguments: list[str], port: int) -> Iterator[None]:
         yield
     finally:
         child.terminate()
-        child.wait(10)
+        child.wait(60)  # a server stores what is still on its way
 
 
 def wait_for(port: int, seconds: float = 20.0) -> None:
@@ -99,15 +100,14 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.latency")
-    parser.add_argument("--command", help="a proxy to measure instead, with {port} and {upstream} in it")
-    command = parser.parse_args().command
+def main(command: list[str] | None = None) -> None:
+    """`command` starts a proxy to measure instead of the bare one, with {port}, {upstream} and {folder} in it."""
     direct, proxied = free_port(), free_port()
     upstream = f"http://127.0.0.1:{direct}"
     peers = [sys.executable, "-m", "bench.peers"]
     bare = [*peers, "proxy", str(proxied), upstream]
-    given = [part.format(port=proxied, upstream=upstream) for part in shlex.split(command or "")]
+    folder = tempfile.mkdtemp(prefix="ramify-bench-")
+    given = [part.format(port=proxied, upstream=upstream, folder=folder) for part in command or []]
     table = Table("request", "what", "connections", *(f"{side} {p}" for side in ("direct", "proxied") for p in
                   ("p50", "p95", "p99")), "added p50", "", "count", title=title())  # fmt: skip
     with process([*peers, "upstream", str(direct)], direct), process(given or bare, proxied):
@@ -121,4 +121,6 @@ def title() -> str:
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(prog="python -m bench.latency")
+    parser.add_argument("--command", help="a proxy to measure instead, with {port} and {upstream} in it")
+    main(shlex.split(parser.parse_args().command or "") or None)
