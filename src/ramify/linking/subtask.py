@@ -172,8 +172,8 @@ def _alone(world: World, claim: Call) -> Pairing:
 
 def _pair_exactly(claim: Call, offers: list[Offer], mine: Pairing, taken: dict[str, str]) -> None:
     for offer in offers:
-        if offer.tool.id in taken or offer.caller.id == claim.id or offer.tool.project != claim.project:
-            continue
+        if offer.tool.id in taken or not before(offer.caller, claim) or offer.tool.project != claim.project:
+            continue  # nobody is started by a call that came after it: so nobody can be its own ancestor
         if claim.agent and offer.tool.agent == claim.agent and offer.tool.session == claim.session:
             rule, certainty = "agent-id-in-result", 1.0
         elif claim.own_via and offer.tool.native == claim.own_via and offer.tool.session == claim.session:

@@ -57,6 +57,20 @@ def _stands_under(id: str, above: str, known: dict[str, Task]) -> bool:
     return False
 
 
+def unattached(store: Store, tasks: list[Task], roots: list[Task]) -> list[Task]:
+    """Tasks that no root leads to: their parent is not known, was never seen, or stands under them."""
+    reached = {task.id for task in roots} | {task.id for under in descend(store, roots).values() for task in under}
+    known = {task.id for task in store.among("tasks", "id", sorted({task.parent for task in tasks if task.parent}))}
+    found = [task for task in tasks if task.id not in reached and task.parent not in known]
+    reached |= {task.id for task in found} | {task.id for under in descend(store, found).values() for task in under}
+    for task in tasks:  # what remains goes round in a circle: the oldest of it stands for it
+        own = not task.parent or task.parent in {other.id for other in tasks}
+        if task.id not in reached and own:
+            found.append(task)
+            reached |= {task.id} | {one.id for under in descend(store, [task]).values() for one in under}
+    return found
+
+
 def tree_usage(task: Task, family: dict[str, list[Task]]) -> Usage:
     total = Usage()
     waiting = [task]

@@ -137,11 +137,10 @@ class Questions:
         assert isinstance(row, Conversation), table
         tasks = self._tasks_of(row.id)
         roots = [task for task in tasks if not task.parent and task.kind == "root"]
-        loose = [task for task in tasks if not task.parent and task.kind != "root"]
         return {
             "conversation": conversation_shapes(self.store, [row])[0],
             "roots": self._trees(roots),
-            "unattached": self._trees(loose),
+            "unattached": self._trees(family.unattached(self.store, tasks, roots)),
         }
 
     def skeleton(self, id: str) -> Answer:
