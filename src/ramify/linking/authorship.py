@@ -45,7 +45,6 @@ USER_MARKS: tuple[tuple[str, Author], ...] = (
 REMINDER = Author("harness", "reminder", "a reminder of the client")
 DURING_TURN = Author("human", "", "a person's message during the turn")
 HOOK_CONTEXT = Author("harness", "hook", "a hook's context")
-AGENT_PROMPT = Author("agent", "", "the prompt that the calling agent wrote")
 
 
 def judge_text(role: str, text: Text) -> Author:

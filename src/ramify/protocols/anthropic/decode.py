@@ -1,7 +1,6 @@
 """From an observed exchange of the Messages API to events. Never raises: what cannot be read is said to be so."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -17,7 +16,6 @@ from ramify.protocols.wire.coding import decode, encodings_of
 
 MESSAGES = re.compile(r"/v1/messages(?:/count_tokens)?(?:\?|$)")
 OLD_USER = re.compile(r"^(user_.*)_session_([0-9a-fA-F-]{36})$")
-ReadPart = Callable[[bytes], Part]
 
 
 def is_model_call(method: str, path: str) -> bool:
