@@ -113,7 +113,7 @@ def test_every_decision_is_in_the_index() -> None:
 
 
 def test_the_events_are_those_of_their_decision() -> None:
-    page = (TOP / "docs" / "adr" / "009-twelve-events.md").read_text("utf-8")
+    page = (TOP / "docs" / "adr" / "009-events.md").read_text("utf-8")
     assert [event.__name__ for event in Event.__args__ if event.__name__ not in page] == []
 
 

@@ -1,4 +1,4 @@
-"""What an observation means: twelve events, a closed union. Adding one is a decision record."""
+"""What an observation means: thirteen events, a closed union. Adding one is a decision record."""
 
 from typing import Any
 
@@ -101,7 +101,19 @@ class ModelCalled(Struct, frozen=True):
     native: dict[str, Any] = field(default_factory=dict)
 
 
+class Place(Struct, frozen=True, array_like=True):
+    """Which message of its source it is: its own id, the one before it, and where it stood."""
+
+    id: str = ""
+    before: str = ""
+    position: int = 0
+    side: bool = False  # a sub-agent's line, which old clients mark without naming the agent
+
+
 class ModelAnswered(Struct, frozen=True):
+    """An answer. On the wire it belongs to a request of ours; elsewhere (a transcript, a stream) only its own id is
+    known, `request` is empty and `scope` says whose it is. Such a sighting may show one block of several."""
+
     request: str
     response: str
     project: str
@@ -118,44 +130,116 @@ class ModelAnswered(Struct, frozen=True):
     part: Part | None = None
     error: str = ""
     lost: bool = False  # nobody knows how it ended
+    scope: Scope | None = None
+    source: str = ""  # transcript, stream, hook
+    final: bool = True  # False: the figures of the answer's beginning; how much was said is not known yet
+    under: str = ""  # the tool call inside which it was said, where the agent itself is not named
+    place: Place | None = None
+
+
+class Hint(Struct, frozen=True):
+    """What the source's own flags say about the author; the words of the message say the rest."""
+
+    author: str = ""  # human, agent, tool, harness; empty: the flags do not tell
+    kind: str = ""
+    reason: str = ""
+    meta: bool = False  # the client wrote it; which of its kinds, the words tell
+    during_turn: bool = False  # it joined a running turn: it opens nothing
+    agent: str = ""  # the agent that wrote it
+
+
+class MessageSaid(Struct, frozen=True):
+    """A message that was reported as such. `message` is set where it is a piece of a model's answer."""
+
+    scope: Scope
+    source: str
+    observation: str
+    at: int
+    part: Part
+    blocks: tuple[dict[str, Any], ...] = ()  # as the source has them
+    hint: Hint = Hint()
+    place: Place = Place()
+    message: str = ""
+    under: str = ""
+    copied_from: str = ""  # the session that it was first said in, where it says so
 
 
 class ToolCalled(Struct, frozen=True):
-    task: str
+    """A tool call that was reported by itself, not inside an answer (a hook)."""
+
+    scope: Scope
+    source: str
+    observation: str
+    at: int
     use: Use
 
 
 class ToolReturned(Struct, frozen=True):
-    task: str
+    scope: Scope
+    source: str
+    observation: str
+    at: int
     result: Result
-
-
-class MessageSaid(Struct, frozen=True):
-    task: str
-    role: str
-    text: str
+    under: str = ""
+    status: str = ""  # "canceled", "timed_out" where the result says more than an error
 
 
 class TaskOpened(Struct, frozen=True):
-    task: str
-    at: int
+    """An agent (`scope.agent`) was given work; every source tells some of it."""
+
+    scope: Scope
+    source: str
+    observation: str
+    at: int  # 0: not known
+    prompt: str = ""
+    title: str = ""
+    agent_type: str = ""
+    name: str = ""
+    background: bool | None = None
+    from_main: bool = False  # no agent gave it: the main line did
+    native: dict[str, Any] = field(default_factory=dict)
 
 
 class TaskMoved(Struct, frozen=True):
-    task: str
+    """`scope.agent` empty: whatever root task runs on the main line at that time."""
+
+    scope: Scope
+    source: str
+    observation: str
+    at: int  # 0: not known
+    status: str  # our word
+    native: str = ""
+    under: str = ""
+    wakes: bool = False  # this turn was begun by a notification, not by a prompt
+
+
+class TaskReferred(Struct, frozen=True):
+    """Who spawned whom. With a `run` in between, one side is told by one source and the other by another."""
+
+    scope: Scope  # scope.agent is the child; empty: only the run is tied to the tool
+    source: str
+    observation: str
     at: int
-    status: str
+    rule: str
+    tool: str = ""
+    run: str = ""
+    certainty: float = 1.0
+
+
+class UsageReported(Struct, frozen=True):
+    """The client's own sum over a session: everything, helpers and sub-agents included."""
+
+    scope: Scope
+    source: str
+    observation: str
+    at: int
+    models: tuple[tuple[str, Tokens, int | None], ...]  # model, tokens, cost in billionths of a dollar
+    since_last: bool  # since the report before; else since the session began
 
 
 class ArtifactGrew(Struct, frozen=True):
     task: str
     artifact: str
-
-
-class TaskReferred(Struct, frozen=True):
-    child: str
-    parent: str
-    rule: str
 
 
 class OperationNamed(Struct, frozen=True):
@@ -183,6 +267,7 @@ Event = (
     | TaskMoved
     | ArtifactGrew
     | TaskReferred
+    | UsageReported
     | OperationNamed
     | AgentSeen
     | Unreadable
