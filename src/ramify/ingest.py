@@ -47,8 +47,15 @@ class Reader:
     def find(self, keys: Sequence[int]) -> dict[int, list[Entry]]:
         return self.store.find(keys)
 
+    def span(self, key: int, low: int, high: int, limit: int, newest: bool) -> list[Entry]:
+        return self.store.span(key, low, high, limit, newest)
+
     def load(self, table: str, id: str) -> Entity | None:
         return self.store.load(table, id)
+
+    def members(self, conversation: str) -> Sequence[Call]:
+        rows = self.store.among("calls", "conversation", [conversation])
+        return [row for row in rows if isinstance(row, Call)]
 
     def corrected(self) -> Sequence[str]:
         return [row.id for row in self.store.docs("corrections")]

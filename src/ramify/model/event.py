@@ -108,6 +108,7 @@ class Place(Struct, frozen=True, array_like=True):
     before: str = ""
     position: int = 0
     side: bool = False  # a sub-agent's line, which old clients mark without naming the agent
+    prompt: str = ""  # the id that its client gives to all that one prompt caused
 
 
 class ModelAnswered(Struct, frozen=True):
@@ -145,6 +146,7 @@ class Hint(Struct, frozen=True):
     reason: str = ""
     meta: bool = False  # the client wrote it; which of its kinds, the words tell
     during_turn: bool = False  # it joined a running turn: it opens nothing
+    begins_turn: bool = False  # the source says that a turn began with it
     agent: str = ""  # the agent that wrote it
 
 
@@ -247,8 +249,12 @@ class OperationNamed(Struct, frozen=True):
 
 
 class AgentSeen(Struct, frozen=True):
-    agent: str
-    agent_type: str = ""
+    """A session was at work at that time: what it holds from before is copied from another one."""
+
+    scope: Scope
+    source: str
+    observation: str
+    at: int
 
 
 class Unreadable(Struct, frozen=True):

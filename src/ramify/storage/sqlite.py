@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ramify.model.entity import TABLES, Call, Conversation, Entity, Line, Task, ToolCall
+from ramify.model.entity import TABLES, Call, Conversation, Entity, Line, Message, Report, Task, ToolCall
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, StoreDown
@@ -29,6 +29,8 @@ _COLUMNS = {
     "lines": ("conversation", "kind", "started", "position"),
     "conversations": ("project", "session", "active"),
     "corrections": (),
+    "messages": ("line", "at"),
+    "reports": ("conversation", "at"),
 }
 
 
@@ -48,6 +50,10 @@ def columns_of(row: Entity) -> tuple[Any, ...]:
             return row.conversation, row.kind, row.order, row.position
         case Conversation():
             return row.project, row.session, row.active
+        case Message():
+            return row.line, row.at
+        case Report():
+            return row.conversation, row.at
         case _:
             return ()
 
@@ -233,6 +239,12 @@ class Sqlite:
     def _find_each(self, keys: Sequence[int]) -> dict[int, list[Entry]]:
         sql = "SELECT at, ref FROM keys WHERE key = ? ORDER BY at DESC, ref DESC LIMIT ?"
         return {key: self._read(sql, (key, NEWEST))[::-1] for key in keys}
+
+    def span(self, key: int, low: int, high: int, limit: int, newest: bool) -> list[Entry]:
+        direction = "DESC" if newest else "ASC"
+        sql = f"SELECT at, ref FROM keys WHERE key = ? AND at BETWEEN ? AND ? ORDER BY at {direction}, ref {direction} LIMIT ?"
+        found = self._read(sql, (key, low, high, limit))
+        return found[::-1] if newest else found
 
     def load(self, table: str, id: str) -> Entity | None:
         rows = self._read(f"SELECT doc FROM {table} WHERE id = ?", (id,))
