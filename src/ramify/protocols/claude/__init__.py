@@ -1,0 +1,1 @@
+"""What Claude Code and its SDK report about a run: transcripts, message streams, hooks."""
