@@ -1,1 +1,0 @@
-"""What Claude Code and its SDK report about a run: transcripts, message streams, hooks."""

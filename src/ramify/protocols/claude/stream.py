@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from ramify.model.event import (
     Event,
     Hint,
+    MessageSaid,
     Part,
     Place,
     Scope,
@@ -18,6 +19,7 @@ from ramify.model.event import (
 )
 from ramify.model.observation import Record
 from ramify.model.prices import Tokens
+from ramify.protocols.anthropic.normal import result_text
 from ramify.protocols.claude import tasks
 from ramify.protocols.claude.said import Seen, answer, events_of, named_agents, say
 from ramify.protocols.claude.sdk import to_stream
@@ -26,6 +28,8 @@ from ramify.protocols.claude.shape import line_of, mapping, mappings, text, whol
 SYNTHETIC = "<synthetic>"
 # What the client replays beside the prompts: its own wording of a command, and a local command's output.
 CLIENT_WORDS = ("<local-command-", "<command-message>", "<command-name>")
+INTERRUPTED = "[Request interrupted by user"
+INTERRUPTED_TOOL = "[Request interrupted by user for tool use]"
 ABORTED = ("aborted_streaming", "aborted_tools")
 NANO = 1_000_000_000
 
@@ -115,8 +119,8 @@ def user(seen: Seen, fields: dict[str, Any]) -> list[Event]:
     message = mapping(fields.get("message"))
     said = say(seen, message, "user", Hint())
     said = replace(said, hint=hint_of(seen, fields, said.part))
-    events: list[Event] = [*spawner(seen, fields), said, *returns(seen, fields, said.part)]
-    if any(words.raw.startswith("[Request interrupted by user") for words in said.part.texts):
+    events: list[Event] = [*spawner(seen, fields), said, *returns(seen, fields, said)]
+    if any(words.raw.startswith(INTERRUPTED) for words in said.part.texts):
         events.append(TaskMoved(seen.scope, *seen.stamp, "canceled", "interrupted", seen.under))
     return events
 
@@ -132,26 +136,37 @@ def hint_of(seen: Seen, fields: dict[str, Any], part: Part) -> Hint:
     if fields.get("isReplay") is True and not first.startswith(CLIENT_WORDS):
         return HOST
     inside = seen.scope.agent or seen.under
-    return CALLER if inside and first and not first.startswith("[Request interrupted") else Hint()
+    return CALLER if inside and first and not first.startswith(INTERRUPTED) else Hint()
 
 
-def returns(seen: Seen, fields: dict[str, Any], part: Part) -> list[Event]:
+def returns(seen: Seen, fields: dict[str, Any], said: MessageSaid) -> list[Event]:
     """The structured result stands beside the message's only result block; on errors it is a text."""
-    value = mapping(fields.get("tool_use_result"))
-    stopped = {
+    value, results = mapping(fields.get("tool_use_result")), said.part.results
+    stopped = stopped_tools(fields, said.blocks)
+    if value.get("interrupted") is True:
+        stopped.update(result.id for result in results)
+    events: list[Event] = [
+        ToolReturned(seen.scope, *seen.stamp, result, seen.under, "canceled" if result.id in stopped else "")
+        for result in results
+    ]
+    if len(results) == 1:
+        events.extend(named_agents(seen, results[0].id, value, "agent-id-in-result"))
+    return events
+
+
+def stopped_tools(fields: dict[str, Any], blocks: tuple[dict[str, Any], ...]) -> set[str]:
+    """Calls that a person stopped or refused: by a flag, or, from older clients, by how the result ends."""
+    flagged = {
         text(entry.get("id"))
         for entry in mappings(fields.get("tool_result_meta"))
         if entry.get("non_execution_kind") == "user-rejected"
     }
-    if value.get("interrupted") is True:
-        stopped.update(result.id for result in part.results)
-    events: list[Event] = [
-        ToolReturned(seen.scope, *seen.stamp, result, seen.under, "canceled" if result.id in stopped else "")
-        for result in part.results
-    ]
-    if len(part.results) == 1:
-        events.extend(named_agents(seen, part.results[0].id, value, "agent-id-in-result"))
-    return events
+    worded = {
+        text(block.get("tool_use_id"))
+        for block in blocks
+        if block.get("is_error") is True and result_text(block.get("content")).endswith(INTERRUPTED_TOOL)
+    }
+    return flagged | worded
 
 
 def ended(seen: Seen, fields: dict[str, Any]) -> list[Event]:
@@ -174,10 +189,13 @@ def result(seen: Seen, fields: dict[str, Any]) -> list[Event]:
 
 
 def outcome(fields: dict[str, Any]) -> tuple[str, str]:
+    """Older clients (2.0.26 to 2.1.30) give no reason for an interruption: an error that is none, without errors."""
     reason, subtype = text(fields.get("terminal_reason")), text(fields.get("subtype"))
-    if reason in ABORTED:
-        return "canceled", reason
-    failed = fields.get("is_error") is True or subtype.startswith("error")
+    error = fields.get("is_error") is True
+    unexplained = subtype == "error_during_execution" and not (error or reason or fields.get("errors"))
+    if reason in ABORTED or unexplained:
+        return "canceled", reason or subtype
+    failed = error or subtype.startswith("error")
     return "failed" if failed else "completed", reason or subtype
 
 

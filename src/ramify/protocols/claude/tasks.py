@@ -9,7 +9,7 @@ from ramify.model.event import Event, TaskMoved, TaskOpened, TaskReferred
 from ramify.protocols.claude.said import Seen
 from ramify.protocols.claude.shape import flag, mapping, mappings, micros_of, text, whole
 
-# An agent's id is 8 or 17 hexadecimal digits; all else that runs has one letter for its kind and eight characters.
+# An agent's id has 7, 8 or 17 hexadecimal digits; all else that runs has a letter for its kind and eight characters.
 OTHER_TASK = re.compile(r"[b-z][0-9a-z]{8}")
 STATUSES = {
     "pending": "working",
