@@ -1,0 +1,123 @@
+"""What a hook is told on its standard input, or as the argument of a callback. Hooks have no times of their own."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from ramify.model.event import (
+    Event,
+    Hint,
+    Place,
+    Result,
+    Scope,
+    TaskMoved,
+    TaskOpened,
+    ToolCalled,
+    ToolReturned,
+)
+from ramify.model.observation import Record
+from ramify.protocols.anthropic.normal import read_use
+from ramify.protocols.claude.said import Seen, events_of, named_agents, say
+from ramify.protocols.claude.shape import line_of, mapping, text
+
+NOTICE = Hint("harness", "notification", "a notice of the client, by its words")
+TYPED = Hint("human", reason="a prompt was submitted")
+INJECTED = Hint("harness", reason="the client submitted it itself")
+# Who submitted a prompt, where the client says so; all else is some timer or event of the client's.
+PEOPLE = ("", "user", "sdk")
+WAITING = ("permission_prompt", "worker_permission_prompt", "elicitation_dialog", "agent_needs_input")
+
+
+def decode_hook(record: Record) -> tuple[Event, ...]:
+    return events_of(record, lambda fields: read(record, argument(fields)))
+
+
+def argument(fields: dict[str, Any]) -> dict[str, Any]:
+    """A callback has two arguments; the second is a tool's id only where the first has it too."""
+    inner = fields.get("input")
+    return inner if isinstance(inner, dict) else fields
+
+
+def see(record: Record, fields: dict[str, Any]) -> Seen:
+    scope = Scope(record.project, session=text(fields.get("session_id")), agent=text(fields.get("agent_id")))
+    return Seen(record, scope, Place(position=line_of(record.place)))
+
+
+def read(record: Record, fields: dict[str, Any]) -> list[Event]:
+    seen = see(record, fields)
+    match text(fields.get("hook_event_name")):
+        case "UserPromptSubmit":
+            return prompt(seen, fields)
+        case "PreToolUse":
+            return called(seen, fields)
+        case "PostToolUse" | "PostToolUseFailure":
+            return returned(seen, fields)
+        case name:
+            return moved(seen, name, fields)
+
+
+def moved(seen: Seen, name: str, fields: dict[str, Any]) -> list[Event]:
+    """A session's end says nothing about its last task: it ends as well behind a finished turn as inside one."""
+    agent = seen.scope.agent
+    match name:
+        case "SubagentStart" if agent:
+            return [TaskOpened(seen.scope, *seen.stamp, agent_type=text(fields.get("agent_type")))]
+        case "SubagentStop" if agent:  # old clients do not say which
+            return [TaskMoved(seen.scope, *seen.stamp, "completed", name)]
+        case "Stop":
+            return [TaskMoved(seen.scope, *seen.stamp, "completed", name)]
+        case "StopFailure":
+            return [TaskMoved(seen.scope, *seen.stamp, "failed", text(fields.get("error")) or name)]
+        case "PermissionRequest" | "Elicitation":
+            return [TaskMoved(seen.scope, *seen.stamp, "input-required", name)]
+        case "Notification" if waits(fields):
+            return [TaskMoved(seen.scope, *seen.stamp, "input-required", name)]
+        case _:
+            return []
+
+
+def waits(fields: dict[str, Any]) -> bool:
+    """Older clients have only the words."""
+    kind = text(fields.get("notification_type"))
+    return kind in WAITING or (not kind and "needs your permission" in text(fields.get("message")))
+
+
+def prompt(seen: Seen, fields: dict[str, Any]) -> list[Event]:
+    """Also fired for a notice that wakes the session. The prompt's id is the transcript's `promptId`."""
+    words = text(fields.get("prompt"))
+    identity = text(fields.get("prompt_id"))
+    seen = replace(seen, place=replace(seen.place, id=f"prompt:{identity}" if identity else ""))
+    return [say(seen, {"content": words}, "user", author_of(words, text(fields.get("source"))))]
+
+
+def author_of(words: str, source: str) -> Hint:
+    if words.lstrip().startswith(("<task-notification>", "[SYSTEM NOTIFICATION")):
+        return NOTICE
+    return TYPED if source in PEOPLE else INJECTED
+
+
+def called(seen: Seen, fields: dict[str, Any]) -> list[Event]:
+    block = {
+        "id": text(fields.get("tool_use_id")),
+        "name": text(fields.get("tool_name")),
+        "input": fields.get("tool_input"),
+    }
+    use = read_use(block, seen.place.position)
+    return [ToolCalled(seen.scope, *seen.stamp, use)] if use.id else []
+
+
+def returned(seen: Seen, fields: dict[str, Any]) -> list[Event]:
+    """The response is the tool's own object, not the block that the model is shown: it has no text to compare."""
+    tool, value = text(fields.get("tool_use_id")), mapping(fields.get("tool_response"))
+    if not tool:
+        return []
+    failed = fields.get("hook_event_name") == "PostToolUseFailure"
+    result = Result(tool, seen.place.position, None, None, error=failed, agent=text(value.get("agentId")))
+    stopped = value.get("interrupted") is True or fields.get("is_interrupt") is True
+    event = ToolReturned(seen.scope, *seen.stamp, result, status="canceled" if stopped else "")
+    return [event, *(from_caller(seen, item) for item in named_agents(seen, tool, value, "hook"))]
+
+
+def from_caller(seen: Seen, event: Event) -> Event:
+    """A hook inside an agent names it: without one, the main line called."""
+    return replace(event, from_main=not seen.scope.agent) if isinstance(event, TaskOpened) else event
