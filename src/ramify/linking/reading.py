@@ -10,7 +10,6 @@ from ramify.linking.conversation import (
     later_alike,
 )
 from ramify.linking.world import World, chain_key, key
-from ramify.model import ids
 from ramify.model.entity import Answered, Call
 
 WORKFLOW_STEP = "[Workflow harness"

@@ -33,12 +33,12 @@ def retell(world: World, id: str) -> None:
 
 def _retell_root(world: World, task: Task, first: Call | None) -> None:
     stated = task.stated
-    if stated is not None:
+    if stated is not None and not stated.guessed:
         task.opened, task.prompt, task.prompt_author = stated.opened, stated.prompt, "human"
         task.title = first_line(stated.prompt)
     elif first is not None:  # a turn whose prompt nobody showed
         task.opened, task.session, task.prompt_author = first.started, first.session, "unknown"
-        task.stated = stated = Stated(first.started)
+        task.stated = stated = Stated(first.started, guessed=True)
     task.conversation = turns.conversation_of(task.project, task.session)
     task.line = task.line or task.conversation
     if stated is not None:

@@ -132,7 +132,7 @@ def _leave(world: World, call: Call, id: str) -> None:
     task.calls -= 1
     task.usage = task.usage - counted(call)
     task.tool_calls -= len(call.uses)
-    if task.calls <= 0 and task.stated is None:
+    if task.calls <= 0 and (task.stated is None or task.stated.guessed):
         _drop(world, task)
         return
     if task.stated is not None:

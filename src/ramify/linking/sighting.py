@@ -31,6 +31,8 @@ def sighted(world: World, event: ModelAnswered, scope: Scope, price: Price) -> N
     call.model = max(call.model, event.model)
     call.request_id = max(call.request_id, event.request_id)
     call.stop_reason = max(call.stop_reason, event.stop_reason)
+    call.response = min(call.response or event.response, event.response)
+    call.status = "aborted" if event.status == "aborted" else call.status
     if event.part is not None:
         call.uses = tuple(sorted({*call.uses, *(use.id for use in event.part.uses if use.id)}))
     if event.tokens is not None:
@@ -40,9 +42,18 @@ def sighted(world: World, event: ModelAnswered, scope: Scope, price: Price) -> N
         _find_wire(world, call)
     if event.part is not None and not call.twin:
         results.issue(world, call, event.part)
+        _note_shown(world, call, event)
     if not call.twin:
         rollup.change(world, call, before, tools)
     world.unplaced[call.id] = None
+
+
+def _note_shown(world: World, call: Call, event: ModelAnswered) -> None:
+    for use in event.part.uses if event.part else ():
+        tool = world.tool(ids.tool_call_id(call.project, call.session, use.id))
+        if tool is not None and (not tool.shown or event.response < tool.shown):
+            tool.shown = event.response
+            world.save("tools", tool)
 
 
 def _take_place(world: World, call: Call, event: ModelAnswered, scope: Scope) -> None:

@@ -4,7 +4,7 @@ The row that people see is put together again (`retell`) whenever one of the thi
 """
 
 from ramify.linking import results, turns
-from ramify.linking.world import World, key
+from ramify.linking.world import FOREVER, World, key
 from ramify.model import ids
 from ramify.model.entity import Conversation, Returned, Stated, Task, Told, ToolCall
 from ramify.model.event import Place, Scope, TaskMoved, TaskOpened, TaskReferred, ToolCalled, ToolReturned
@@ -66,7 +66,8 @@ def opened(world: World, event: TaskOpened) -> None:
     _, stated = stated_task(world, scope.project, scope.session, scope.agent)
     if event.at:
         stated.opened = min(stated.opened or event.at, event.at)
-    stated.prompt = _fuller(stated.prompt, event.prompt)
+    if event.prompt:
+        _take_prompt(stated, event)
     stated.title = _fuller(stated.title, event.title)
     stated.agent_type = _fuller(stated.agent_type, event.agent_type)
     stated.name = _fuller(stated.name, event.name)
@@ -74,6 +75,13 @@ def opened(world: World, event: TaskOpened) -> None:
     stated.background = stated.background or bool(event.background)
     stated.from_main = stated.from_main or event.from_main
     _remember(stated, Told("opened", event.source, event.observation))
+
+
+def _take_prompt(stated: Stated, event: TaskOpened) -> None:
+    """The first; an agent that is woken again gets another one."""
+    mine = (event.at or FOREVER, event.prompt)
+    if not stated.prompt or mine < (stated.prompt_at or FOREVER, stated.prompt):
+        stated.prompt, stated.prompt_at = event.prompt, event.at
 
 
 def _fuller(one: str, other: str) -> str:

@@ -59,11 +59,12 @@ def _believed(reports: list[Report], forked: bool) -> list[Report]:
 
 def _beyond(one: Usage, other: Usage) -> Usage:
     """How much more the first has; never less than nothing. Money that has no price on one side has none here."""
-    tokens = [max(a - b, 0) for a, b in zip(structs.astuple(one)[1:5], structs.astuple(other)[1:5], strict=True)]
-    if not any(tokens):
+    more = one - other
+    tokens = Usage(0, max(more.input, 0), max(more.output, 0), max(more.cache_read, 0), max(more.cache_write, 0))
+    if tokens == NOTHING:
         return NOTHING
-    unpriced = int(bool(one.unpriced or other.unpriced))
-    return Usage(0, *tokens, 0 if unpriced else max(one.cost_nano - other.cost_nano, 0), unpriced)
+    unpriced = bool(one.unpriced or other.unpriced)
+    return structs.replace(tokens, cost_nano=0 if unpriced else max(more.cost_nano, 0), unpriced=int(unpriced))
 
 
 def _book(world: World, row: Conversation, report: Report, more: Usage) -> None:

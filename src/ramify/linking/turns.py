@@ -85,7 +85,7 @@ def reported_root(world: World, call: Call, asked: str | None) -> str:
     if twin is not None:
         found = turn_of(world, twin)
         task = world.task(found)
-        return found if task is not None and task.stated is not None and task.stated.prompt else ""
+        return found if task is not None and task.stated is not None and not task.stated.guessed else ""
     if not asked:
         return ""
     found_words = world.find(words_key(call.project, call.session, asked))
@@ -158,6 +158,9 @@ def _move_what_follows(world: World, axis: str, project: str, session: str, plac
         place_again(world, ref)
     if before := _newest(world, axis, project, session, place - 1):
         world.retold[before] = None
+    conversation = world.conversation(conversation_of(project, session))
+    if conversation is not None and conversation.reported:
+        world.recounted[conversation.id] = None
 
 
 def place_again(world: World, ref: str) -> None:
@@ -183,7 +186,7 @@ def _wake_wire(world: World, project: str, session: str) -> None:
 
 def end_turn(world: World, event: TaskMoved) -> None:
     scope = event.scope
-    mark = "wake" if event.wakes else "turn" if event.native.startswith("result") else "mark"
+    mark = "wake" if event.wakes else "turn" if event.ends_turn else "mark"
     place = ends_key(scope.project, scope.session)
     earlier = world.span(place, 0, event.at - 1, 1, newest=True)
     world.mark(place, event.at, f"{mark} {event.status} {event.native or '-'} {event.observation}")

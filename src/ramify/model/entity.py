@@ -31,6 +31,7 @@ class Stated(Struct, array_like=True):
 
     opened: int = 0
     prompt: str = ""
+    prompt_at: int = 0
     title: str = ""
     agent_type: str = ""
     name: str = ""
@@ -42,6 +43,7 @@ class Stated(Struct, array_like=True):
     status: str = ""
     native: str = ""
     run: str = ""  # the workflow that it is a step of
+    guessed: bool = False  # nobody showed the prompt: it is there as long as it has calls
 
 
 class Returned(Struct, array_like=True):
@@ -156,6 +158,7 @@ class ToolCall(Struct, array_like=True):
     closing: Returned | None = None  # the first that is no mere receipt
     agent_rule: str = ""  # by which rule the agent is known; empty: its result or a notice names it
     named: bool = False  # reports name it as the origin of some task
+    shown: str = ""  # the report that shows the call itself
 
 
 class Task(Struct, array_like=True):
@@ -237,7 +240,6 @@ class Message(Struct, array_like=True):
     before: str = ""
     side: bool = False
     start: str = ""  # of a side line without an agent id: the message with which it began
-    prompt: str = ""  # the id that its client gives to all that one prompt caused
     copies: tuple[str, ...] = ()  # other sessions that hold it as their history
     opens: bool = False  # a root task
     command: int = 0  # 1: a slash command's text, 2: the body behind one, 3: a local command's output

@@ -108,7 +108,6 @@ class Place(Struct, frozen=True, array_like=True):
     before: str = ""
     position: int = 0
     side: bool = False  # a sub-agent's line, which old clients mark without naming the agent
-    prompt: str = ""  # the id that its client gives to all that one prompt caused
 
 
 class ModelAnswered(Struct, frozen=True):
@@ -212,6 +211,7 @@ class TaskMoved(Struct, frozen=True):
     status: str  # our word
     native: str = ""
     under: str = ""
+    ends_turn: bool = False  # the main line's turn is over
     wakes: bool = False  # this turn was begun by a notification, not by a prompt
 
 

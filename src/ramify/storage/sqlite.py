@@ -38,6 +38,8 @@ def columns_of(row: Entity) -> tuple[Any, ...]:
     match row:
         case Call():
             kind = "utility" if row.utility else "subagent" if row.agent or row.line == row.task else "main"
+            if row.relation == "seen" and row.twin:
+                kind = "twin"  # the wire's call stands for both
             return (
                 row.project, row.conversation, row.task, row.line, row.attempt_of, row.started, row.status, kind,
                 row.source,
@@ -251,7 +253,7 @@ class Sqlite:
         return _decoders[table].decode(rows[0][0]) if rows else None
 
     def page(self, table: str, ask: Ask) -> list[Entity]:
-        clauses, parameters = _equal(ask.where)
+        clauses, parameters = _equal(ask.where, ask.without)
         direction, compare = ("ASC", ">") if ask.ascending else ("DESC", "<")
         if ask.behind is not None:
             clauses.append(f"({ask.order}, id) {compare} (?, ?)")
@@ -269,8 +271,8 @@ class Sqlite:
             found += [_decoders[table].decode(row[0]) for row in rows]
         return found
 
-    def count(self, table: str, where: dict[str, str] | None = None) -> int:
-        clauses, parameters = _equal(where or {})
+    def count(self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None) -> int:
+        clauses, parameters = _equal(where or {}, without or {})
         sql = f"SELECT count(*) FROM {table}" + (f" WHERE {' AND '.join(clauses)}" if clauses else "")
         return int(self._read(sql, parameters)[0][0])
 
@@ -312,13 +314,14 @@ class Sqlite:
         self.search.close()
 
 
-def _equal(where: dict[str, str]) -> tuple[list[str], list[Any]]:
+def _equal(where: dict[str, str], without: dict[str, str]) -> tuple[list[str], list[Any]]:
     """`running` is written out: SQLite uses the small index of what runs only where it can see the word."""
     if where.get("status") == "running":
         clauses, rest = ["status = 'running'"], {column: value for column, value in where.items() if column != "status"}
     else:
         clauses, rest = [], where
-    return [*clauses, *(f"{column} = ?" for column in rest)], list(rest.values())
+    clauses += [*(f"{column} = ?" for column in rest), *(f"{column} <> ?" for column in without)]
+    return clauses, [*rest.values(), *without.values()]
 
 
 def _mistake(url: str, text: str) -> UserMistake:
