@@ -187,7 +187,8 @@ class Ingest:
         unreadable: list[tuple[str, int, str]] = []
         kept = [self._take(seen, unreadable) for seen in batch]
         rows = self.world.dirty
-        changes = Changes(rows, self.world.added, tuple(refs_of(rows)), tuple(unreadable))
+        aliases = [Ref(old, "ramify:task", "tasks", new) for old, new in self.world.aliases.items()]
+        changes = Changes(rows, self.world.added, (*refs_of(rows), *aliases), tuple(unreadable))
         self.store.append(kept if keep else (), changes)
         for item in kept:
             if item.layout is not None:
@@ -304,10 +305,8 @@ def refs_of(rows: Rows) -> list[Ref]:
                 ]
             case ToolCall():
                 found.append(Ref(row.native, "claude:tool_use", table, id))
-            case Task():
-                if row.agent and not row.agent.startswith("@"):
-                    found.append(Ref(row.agent, "claude:agent", table, id))
-                found += [Ref(alias, "ramify:task", table, id) for alias in row.aliases]
+            case Task() if row.agent and not row.agent.startswith("@"):
+                found.append(Ref(row.agent, "claude:agent", table, id))
             case Conversation() if row.session:
                 found.append(Ref(row.session, "claude:session", table, id))
             case _:

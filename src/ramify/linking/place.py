@@ -96,10 +96,8 @@ def _root(world: World, call: Call, asked: str | None) -> str:
     if not told:
         parent = world.call(call.parent)
         return parent.task if asked is None and parent is not None else opened
-    root = world.task(told)
-    if root is not None and asked is not None and opened not in root.aliases:
-        root.aliases = (*root.aliases, opened)[-8:]
-        world.save("tasks", root)
+    if asked is not None:
+        world.aliases[opened] = told
     return told
 
 

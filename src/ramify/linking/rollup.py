@@ -94,8 +94,10 @@ def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
 
 def _note_start(row: Conversation, call: Call) -> None:
     """The earliest call says when it began and with which client."""
-    if (call.started, call.client) < (row.opened, row.client) or not row.calls:
-        row.opened, row.client = call.started, call.client
+    if call.client and (not row.client or (call.started, call.client) < (row.client_at, row.client)):
+        row.client, row.client_at = call.client, call.started
+    if call.started < row.opened or not (row.told or row.opened):
+        row.opened = call.started
 
 
 def _keep_member(world: World, row: Conversation, call: Call, sign: int) -> None:
@@ -120,7 +122,7 @@ def is_steady(call: Call) -> bool:
 
 def new_conversation(call: Call, id: str) -> Conversation:
     return Conversation(
-        id, call.project, call.parent_session or call.session, call.started, call.started, client=call.client
+        id, call.project, call.parent_session or call.session, call.started, call.started, client=call.client, client_at=call.started
     )
 
 

@@ -42,7 +42,7 @@ def sighted(world: World, event: ModelAnswered, scope: Scope, price: Price) -> N
         _find_wire(world, call)
     if event.part is not None and not call.twin:
         results.issue(world, call, event.part)
-        _note_shown(world, call, event)
+    _note_shown(world, call, event)
     if not call.twin:
         rollup.change(world, call, before, tools)
     world.unplaced[call.id] = None

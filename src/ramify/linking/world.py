@@ -76,6 +76,7 @@ class World:
         self.unplaced: dict[str, None] = {}
         self.retold: dict[str, None] = {}  # tasks of which a report said something new
         self.recounted: dict[str, None] = {}  # conversations whose client's sums must be compared again
+        self.aliases: dict[str, str] = {}  # ids that root tasks had before a report told of their prompt
         self._marked: dict[int, dict[Entry, bool]] = {}
         self._pending: dict[int, dict[Entry, bool]] = {}
 

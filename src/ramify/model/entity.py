@@ -190,7 +190,6 @@ class Task(Struct, array_like=True):
     session: str = ""
     stated: Stated | None = None
     extra: Usage = NOTHING  # booked here, because no call explains it
-    aliases: tuple[str, ...] = ()  # ids that it had before a report told of its prompt
 
 
 class Line(Struct, array_like=True):
@@ -219,6 +218,7 @@ class Conversation(Struct, array_like=True):
     told: bool = False  # somebody reported about it
     extra: Usage = NOTHING  # what the client counted and no call explains
     reported: int = 0  # when the client's newest sum was reported
+    client_at: int = 0  # when that client was seen first
     born: int = 0  # its first sign of life: what it holds from before is another session's
 
 
