@@ -81,11 +81,23 @@ def test_the_result_of_an_agents_call_is_the_exact_join() -> None:
 
 
 def test_a_call_outside_of_any_agent_was_the_main_lines() -> None:
-    value = {"status": "async_launched", "agentId": "a2", "description": "Slow job"}
+    value = {"status": "async_launched", "agentId": "a2", "description": "Slow job", "prompt": "Slow."}
     events = decode(hook("PostToolUse", tool_name="Agent", tool_use_id="toolu_1", tool_response=value))
     opened = only(events, TaskOpened)
     assert (opened.from_main, opened.background, opened.title) == (True, True, "Slow job")
     assert of(events, TaskMoved) == []
+
+
+def test_an_older_client_names_the_agent_but_not_the_call() -> None:
+    value = {"status": "completed", "agentId": "a2", "prompt": "Go."}
+    events = decode(hook("PostToolUse", tool_name="Task", tool_response=value))
+    assert {type(event) for event in events} == {TaskOpened, TaskMoved}
+    assert only(events, TaskOpened).prompt == "Go."
+
+
+def test_a_callback_of_an_older_client_has_the_call_beside_it() -> None:
+    line = {"input": hook("PreToolUse", tool_name="Bash", tool_input={}), "tool_use_id": "toolu_1"}
+    assert only(decode(line), ToolCalled).use.id == "toolu_1"
 
 
 @pytest.mark.parametrize(
@@ -140,7 +152,7 @@ def test_the_main_line_moves(line: dict[str, Any], status: str) -> None:
         hook("PostToolBatch", tool_calls=[{"tool_use_id": "toolu_1"}]),
         hook("TaskCreated", task_id="1"),
         hook("PreToolUse", tool_name="Bash"),
-        hook("PostToolUse", tool_response={"agentId": "a2", "status": "completed"}),
+        hook("PostToolUse", tool_name="Bash", tool_response={"stdout": "a"}),
         hook("Unheard"),
         {},
     ],

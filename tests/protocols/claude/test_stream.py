@@ -173,7 +173,7 @@ def test_a_result_of_a_blocking_agent_names_and_ends_it() -> None:
     assert only(events, ToolReturned).result.id == "toolu_1"
     referred, opened, moved = only(events, TaskReferred), only(events, TaskOpened), only(events, TaskMoved)
     assert (referred.scope.agent, referred.tool, referred.rule) == (AGENT, "toolu_1", "agent-id-in-result")
-    assert (opened.prompt, opened.agent_type, opened.background, opened.from_main) == ("Go.", "Explore", None, False)
+    assert (opened.prompt, opened.agent_type, opened.background) == ("Go.", "Explore", None)
     assert (moved.scope.agent, moved.status) == (AGENT, "completed")
 
 
@@ -185,7 +185,11 @@ def test_a_receipt_names_an_agent_in_the_background_and_ends_nothing() -> None:
 
 
 def test_a_nested_calls_result_tells_who_called() -> None:
-    line = {**returned({"status": "completed", "agentId": "a2"}), "agent_id": AGENT, "parent_tool_use_id": "toolu_0"}
+    line = {
+        **returned({"status": "completed", "agentId": "a2", "prompt": "Go."}),
+        "agent_id": AGENT,
+        "parent_tool_use_id": "toolu_0",
+    }
     assert only(decode(line), TaskOpened).scope.parent_agent == AGENT
 
 

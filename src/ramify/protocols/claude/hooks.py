@@ -12,6 +12,7 @@ from ramify.model.event import (
     Scope,
     TaskMoved,
     TaskOpened,
+    TaskReferred,
     ToolCalled,
     ToolReturned,
 )
@@ -33,9 +34,9 @@ def decode_hook(record: Record) -> tuple[Event, ...]:
 
 
 def argument(fields: dict[str, Any]) -> dict[str, Any]:
-    """A callback has two arguments; the second is a tool's id only where the first has it too."""
+    """A callback has two arguments. The second is a tool's id, but some random one where no tool is meant."""
     inner = fields.get("input")
-    return inner if isinstance(inner, dict) else fields
+    return {"tool_use_id": fields.get("tool_use_id"), **inner} if isinstance(inner, dict) else fields
 
 
 def see(record: Record, fields: dict[str, Any]) -> Seen:
@@ -107,15 +108,16 @@ def called(seen: Seen, fields: dict[str, Any]) -> list[Event]:
 
 
 def returned(seen: Seen, fields: dict[str, Any]) -> list[Event]:
-    """The response is the tool's own object, not the block that the model is shown: it has no text to compare."""
+    """The response is the tool's own object, not the block that the model is shown: it has no text to compare.
+    Before 2.1.30 a hook is not told which call it is about, only which agent."""
     tool, value = text(fields.get("tool_use_id")), mapping(fields.get("tool_response"))
+    agents = [from_caller(seen, event) for event in named_agents(seen, tool, value, "hook")]
     if not tool:
-        return []
+        return [event for event in agents if not isinstance(event, TaskReferred)]
     failed = fields.get("hook_event_name") == "PostToolUseFailure"
     result = Result(tool, seen.place.position, None, None, error=failed, agent=text(value.get("agentId")))
     stopped = value.get("interrupted") is True or fields.get("is_interrupt") is True
-    event = ToolReturned(seen.scope, *seen.stamp, result, status="canceled" if stopped else "")
-    return [event, *(from_caller(seen, item) for item in named_agents(seen, tool, value, "hook"))]
+    return [ToolReturned(seen.scope, *seen.stamp, result, status="canceled" if stopped else ""), *agents]
 
 
 def from_caller(seen: Seen, event: Event) -> Event:
