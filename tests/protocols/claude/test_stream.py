@@ -205,6 +205,13 @@ def test_a_workflows_call_is_tied_to_both_names_of_its_run() -> None:
     assert ties == [("workflow-run", "toolu_1", "wf_1", ""), ("workflow-run", "toolu_1", "w06hdiah2", "")]
 
 
+def test_a_structured_result_beside_two_blocks_is_nobodys() -> None:
+    blocks = [{"type": "tool_result", "tool_use_id": tool, "content": "done"} for tool in ("toolu_1", "toolu_2")]
+    events = decode(user(blocks, tool_use_result={"status": "completed", "agentId": AGENT, "prompt": "Go."}))
+    assert len(of(events, ToolReturned)) == 2
+    assert of(events, TaskReferred) == []
+
+
 @pytest.mark.parametrize("value", ["Error: Agent terminated early", None, 3, [], {"agentId": 3, "status": "x"}])
 def test_a_structured_result_may_be_anything(value: Any) -> None:
     events = decode(returned(value, is_error=True))
