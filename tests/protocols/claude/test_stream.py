@@ -173,7 +173,7 @@ def test_a_result_of_a_blocking_agent_names_and_ends_it() -> None:
     assert only(events, ToolReturned).result.id == "toolu_1"
     referred, opened, moved = only(events, TaskReferred), only(events, TaskOpened), only(events, TaskMoved)
     assert (referred.scope.agent, referred.tool, referred.rule) == (AGENT, "toolu_1", "agent-id-in-result")
-    assert (opened.prompt, opened.agent_type, opened.background, opened.from_main) == ("Go.", "Explore", None, False)
+    assert (opened.prompt, opened.agent_type, opened.background) == ("Go.", "Explore", None)
     assert (moved.scope.agent, moved.status) == (AGENT, "completed")
 
 
@@ -185,7 +185,11 @@ def test_a_receipt_names_an_agent_in_the_background_and_ends_nothing() -> None:
 
 
 def test_a_nested_calls_result_tells_who_called() -> None:
-    line = {**returned({"status": "completed", "agentId": "a2"}), "agent_id": AGENT, "parent_tool_use_id": "toolu_0"}
+    line = {
+        **returned({"status": "completed", "agentId": "a2", "prompt": "Go."}),
+        "agent_id": AGENT,
+        "parent_tool_use_id": "toolu_0",
+    }
     assert only(decode(line), TaskOpened).scope.parent_agent == AGENT
 
 
@@ -199,6 +203,13 @@ def test_a_workflows_call_is_tied_to_both_names_of_its_run() -> None:
     events = decode(returned({"status": "async_launched", "taskId": "w06hdiah2", "runId": "wf_1"}))
     ties = [(tie.rule, tie.tool, tie.run, tie.scope.agent) for tie in of(events, TaskReferred)]
     assert ties == [("workflow-run", "toolu_1", "wf_1", ""), ("workflow-run", "toolu_1", "w06hdiah2", "")]
+
+
+def test_a_structured_result_beside_two_blocks_is_nobodys() -> None:
+    blocks = [{"type": "tool_result", "tool_use_id": tool, "content": "done"} for tool in ("toolu_1", "toolu_2")]
+    events = decode(user(blocks, tool_use_result={"status": "completed", "agentId": AGENT, "prompt": "Go."}))
+    assert len(of(events, ToolReturned)) == 2
+    assert of(events, TaskReferred) == []
 
 
 @pytest.mark.parametrize("value", ["Error: Agent terminated early", None, 3, [], {"agentId": 3, "status": "x"}])
