@@ -177,6 +177,17 @@ def test_a_result_of_a_blocking_agent_names_and_ends_it() -> None:
     assert (moved.scope.agent, moved.status) == (AGENT, "completed")
 
 
+def test_an_agent_whose_last_answer_cost_nothing_has_failed_whatever_the_client_says() -> None:
+    value = {"status": "completed", "agentId": AGENT, "prompt": "Go.", "totalTokens": 0}
+    moved = only(decode(returned(value)), TaskMoved)
+    assert (moved.scope.agent, moved.status, moved.native) == (AGENT, "failed", "completed")
+
+
+def test_a_report_does_not_know_when_its_agent_began() -> None:
+    assert only(decode(returned({"status": "completed", "agentId": AGENT})), TaskOpened).at == 0
+    assert only(decode(returned({"status": "async_launched", "agentId": AGENT})), TaskOpened).at == AT + 7
+
+
 def test_a_receipt_names_an_agent_in_the_background_and_ends_nothing() -> None:
     value = {"isAsync": True, "status": "async_launched", "agentId": AGENT, "description": "Look", "prompt": "Go."}
     events = decode(returned(value))
