@@ -107,7 +107,8 @@ def test_progress_names_the_agent_and_the_call_before_the_result_does() -> None:
     referred = only(events, TaskReferred)
     assert (referred.rule, referred.tool, referred.scope.agent) == ("parent-tool-use-id", "toolu_1", "a6bdf7e")
     assert only(events, TaskOpened).prompt == "Count."
-    for data in ({"type": "bash_progress", "agentId": "a6bdf7e"}, {"type": "agent_progress"}, None, [], 1):
+    others: list[Any] = [{"type": "bash_progress", "agentId": "a6bdf7e"}, {"type": "agent_progress"}, None, [], 1]
+    for data in others:
         assert decode({**line, "data": data}) == ()
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from ramify.model.event import (
+    AgentSeen,
     Hint,
     MessageSaid,
     ModelAnswered,
@@ -156,6 +157,23 @@ def test_another_agents_message_names_it() -> None:
     assert only(decode(line), MessageSaid).hint.agent == "a2"
 
 
+@pytest.mark.parametrize(
+    ("flags", "begins"),
+    [({"promptSource": "sdk", "turnOrigin": "sdk"}, True), ({"turnOrigin": "sdk"}, True), ({}, False)],
+)
+def test_a_turn_begins_where_the_client_says_so(flags: dict[str, Any], begins: bool) -> None:
+    """A slash command that becomes a prompt has a turn's origin; a local one has not."""
+    line = user("<command-name>/count</command-name>", **flags)
+    assert only(decode(line), MessageSaid).hint.begins_turn == begins
+
+
+def test_a_queued_prompt_shows_that_the_session_was_at_work() -> None:
+    line = {"type": "queue-operation", "operation": "enqueue", "sessionId": SESSION, "content": "Please delegate this"}
+    (seen,) = decode(line)
+    assert isinstance(seen, AgentSeen)
+    assert (seen.scope.session, seen.at) == (SESSION, AT + 7)
+
+
 def test_words_alone_give_no_hint() -> None:
     for words in (INTERRUPTED, "<command-name>/count</command-name>", "Stop hook feedback:\nNo."):
         assert only(decode(user(words)), MessageSaid).hint == Hint()
@@ -271,7 +289,7 @@ def test_the_clients_own_sum_counts_from_the_sessions_beginning() -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    ["queue-operation", "last-prompt", "ai-title", "summary", "mode", "tools-used", "atis-latch", "fork-context-ref"],
+    ["last-prompt", "ai-title", "summary", "mode", "tools-used", "atis-latch", "fork-context-ref"],
 )
 def test_lines_that_are_no_messages_mean_nothing(kind: str) -> None:
     assert decode({"type": kind, "sessionId": SESSION, "content": "Please delegate this", "message": {}}) == ()

@@ -6,6 +6,8 @@ from ramify.protocols.claude.hooks import decode_hook
 from ramify.protocols.claude.stream import decode_sdk, decode_stream
 from ramify.protocols.claude.transcript import decode_transcript
 
+FORMATS = frozenset({"claude", "stream-json", "sdk", "claude-hook"})
+
 
 def decode(record: Record) -> tuple[Event, ...]:
     """Never raises. A format that is not ours means nothing."""

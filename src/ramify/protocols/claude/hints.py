@@ -35,8 +35,8 @@ def hint_of(line: Line) -> Hint:
     if line.is_visible_in_transcript_only is True or line.prompt_source == "system":
         return META
     if is_prompt(line):
-        return Hint("human", "", f"promptSource: {line.prompt_source}")
-    return SILENT
+        return Hint("human", "", f"promptSource: {line.prompt_source}", begins_turn=True)
+    return Hint(begins_turn=True) if text(line.turn_origin) else SILENT
 
 
 def is_prompt(line: Line) -> bool:
@@ -70,4 +70,4 @@ def queued_hint(mode: Any, origin: Any) -> Hint:
                 hint = NOTIFICATION
             case _:
                 hint = META
-    return Hint(hint.author, hint.kind, hint.reason, hint.meta, True, hint.agent)
+    return Hint(hint.author, hint.kind, hint.reason, hint.meta, during_turn=True, agent=hint.agent)

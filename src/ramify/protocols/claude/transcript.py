@@ -6,6 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ramify.model.event import (
+    AgentSeen,
     Event,
     Hint,
     ModelAnswered,
@@ -213,6 +214,12 @@ def system(entry: Entry) -> Iterable[Event]:
         yield said(entry, part, blocks, META)
 
 
+def queue(entry: Entry) -> Iterable[Event]:
+    """A prompt came in: from then on the session was at work. Its history may be older, if it is a copy."""
+    if entry.seen.record.at:
+        yield AgentSeen(entry.seen.scope, *entry.seen.stamp)
+
+
 def cost_state(entry: Entry) -> Iterable[Event]:
     """Since the session began; a forked session carries its parent's sums on."""
     return usage_of(entry.seen, {"modelUsage": any_decoder.decode(entry.line.model_usage)})
@@ -229,6 +236,7 @@ READERS: dict[str, Callable[[Entry], Iterable[Event]]] = {
     "attachment": read_attachment,
     "system": system,
     "progress": delegation.by_progress,
+    "queue-operation": queue,
     "cost-state": cost_state,
     "agent_metadata": sidecar,
 }
