@@ -123,13 +123,14 @@ def test_a_tool_returns(name: str, more: dict[str, Any], error: bool, status: st
 
 def test_an_agent_starts_and_stops() -> None:
     opened = only(decode(hook("SubagentStart", agent_id=AGENT, agent_type="Explore")), TaskOpened)
-    moved = only(decode(hook("SubagentStop", agent_id=AGENT)), TaskMoved)
+    moved = only(decode(hook("SubagentStop", agent_id=AGENT, agent_type="Explore")), TaskMoved)
     assert (opened.scope.agent, opened.agent_type, opened.from_main) == (AGENT, "Explore", False)
     assert (moved.scope.agent, moved.status, moved.native) == (AGENT, "completed", "SubagentStop")
 
 
-def test_a_summary_is_no_agents_work() -> None:
+def test_an_agent_without_a_type_may_be_the_clients_own() -> None:
     assert decode(hook("SubagentStop", agent_id=AGENT, agent_type="")) == ()
+    assert decode(hook("SubagentStop", agent_id=AGENT)) == ()
 
 
 def test_an_agent_of_a_workflow_is_tied_to_its_run_by_its_file() -> None:

@@ -67,7 +67,7 @@ def moved(seen: Seen, name: str, fields: dict[str, Any]) -> list[Event]:
     match name:
         case "SubagentStart" if agent:
             return [TaskOpened(seen.scope, *seen.stamp, agent_type=text(fields.get("agent_type")))]
-        case "SubagentStop" if agent and fields.get("agent_type") != "":
+        case "SubagentStop" if agent and text(fields.get("agent_type")):
             return stopped_agent(seen, fields)
         case "Stop":
             return [TaskMoved(seen.scope, *seen.stamp, "completed", name)]
@@ -82,8 +82,8 @@ def moved(seen: Seen, name: str, fields: dict[str, Any]) -> list[Event]:
 
 
 def stopped_agent(seen: Seen, fields: dict[str, Any]) -> list[Event]:
-    """Not fired for an agent that failed or was stopped. Old clients do not say which agent it is; an agent without a
-    type is the client's own, at work on a summary. The file's path names the workflow that the agent was part of."""
+    """Not fired for an agent that failed or was stopped. One without a type is the client's own, at work on a summary,
+    or, before 2.1.30, maybe one that only warmed up. The file's path names the workflow that the agent was part of."""
     events: list[Event] = [TaskMoved(seen.scope, *seen.stamp, "completed", "SubagentStop")]
     if workflow := WORKFLOW.search(text(fields.get("agent_transcript_path"))):
         events.append(TaskReferred(seen.scope, *seen.stamp, "workflow-run", run=workflow.group(1)))
