@@ -29,7 +29,7 @@ def decode(line: dict[str, Any]) -> tuple[Event, ...]:
 def test_a_submitted_prompt_is_a_persons_message_known_by_its_prompt_id() -> None:
     (said,) = decode(hook("UserPromptSubmit", prompt="Please look."))
     assert isinstance(said, MessageSaid)
-    assert (said.hint.author, said.place.id, said.part.role) == ("human", "prompt:p-1", "user")
+    assert (said.hint.author, said.place.id.partition("#")[0], said.part.role) == ("human", "prompt:p-1", "user")
     assert (said.scope.session, said.source, said.at) == (SESSION, "hook", AT + 7)
     assert said.blocks == ({"type": "text", "text": "Please look."},)
 
@@ -39,6 +39,7 @@ def test_a_submitted_prompt_is_a_persons_message_known_by_its_prompt_id() -> Non
     [
         ({"prompt": "<task-notification>\n<task-id>a</task-id>"}, "harness", "notification"),
         ({"prompt": "What is <task-notification>?"}, "human", ""),
+        ({"prompt": '<agent-message from="ada">\nI found it.\n</agent-message>'}, "agent", ""),
         ({"prompt": "Go.", "source": "sdk"}, "human", ""),
         ({"prompt": "Wake up.", "source": "loop_wakeup"}, "harness", ""),
     ],
@@ -46,6 +47,11 @@ def test_a_submitted_prompt_is_a_persons_message_known_by_its_prompt_id() -> Non
 def test_not_every_submitted_prompt_is_a_persons(more: dict[str, Any], author: str, kind: str) -> None:
     hint = only(decode(hook("UserPromptSubmit", **more)), MessageSaid).hint
     assert (hint.author, hint.kind) == (author, kind)
+
+
+def test_what_is_said_during_a_turn_is_a_message_of_its_own() -> None:
+    first, second = (only(decode(hook("UserPromptSubmit", prompt=words)), MessageSaid) for words in ("Go.", "Also up."))
+    assert first.place.id != second.place.id
 
 
 def test_without_a_prompt_id_the_message_has_none() -> None:
@@ -81,11 +87,23 @@ def test_the_result_of_an_agents_call_is_the_exact_join() -> None:
 
 
 def test_a_call_outside_of_any_agent_was_the_main_lines() -> None:
-    value = {"status": "async_launched", "agentId": "a2", "description": "Slow job"}
+    value = {"status": "async_launched", "agentId": "a2", "description": "Slow job", "prompt": "Slow."}
     events = decode(hook("PostToolUse", tool_name="Agent", tool_use_id="toolu_1", tool_response=value))
     opened = only(events, TaskOpened)
     assert (opened.from_main, opened.background, opened.title) == (True, True, "Slow job")
     assert of(events, TaskMoved) == []
+
+
+def test_an_older_client_names_the_agent_but_not_the_call() -> None:
+    value = {"status": "completed", "agentId": "a2", "prompt": "Go."}
+    events = decode(hook("PostToolUse", tool_name="Task", tool_response=value))
+    assert {type(event) for event in events} == {TaskOpened, TaskMoved}
+    assert only(events, TaskOpened).prompt == "Go."
+
+
+def test_a_callback_of_an_older_client_has_the_call_beside_it() -> None:
+    line = {"input": hook("PreToolUse", tool_name="Bash", tool_input={}), "tool_use_id": "toolu_1"}
+    assert only(decode(line), ToolCalled).use.id == "toolu_1"
 
 
 @pytest.mark.parametrize(
@@ -105,9 +123,26 @@ def test_a_tool_returns(name: str, more: dict[str, Any], error: bool, status: st
 
 def test_an_agent_starts_and_stops() -> None:
     opened = only(decode(hook("SubagentStart", agent_id=AGENT, agent_type="Explore")), TaskOpened)
-    moved = only(decode(hook("SubagentStop", agent_id=AGENT)), TaskMoved)
+    moved = only(decode(hook("SubagentStop", agent_id=AGENT, agent_type="Explore")), TaskMoved)
     assert (opened.scope.agent, opened.agent_type, opened.from_main) == (AGENT, "Explore", False)
     assert (moved.scope.agent, moved.status, moved.native) == (AGENT, "completed", "SubagentStop")
+
+
+def test_an_agent_without_a_type_may_be_the_clients_own() -> None:
+    assert decode(hook("SubagentStop", agent_id=AGENT, agent_type="")) == ()
+    assert decode(hook("SubagentStop", agent_id=AGENT)) == ()
+
+
+def test_an_agent_of_a_workflow_is_tied_to_its_run_by_its_file() -> None:
+    path = f"/home/dev/.claude/projects/-p/{SESSION}/subagents/workflows/wf_1-2/agent-{AGENT}.jsonl"
+    line = hook("SubagentStop", agent_id=AGENT, agent_type="workflow-subagent", agent_transcript_path=path)
+    tie = only(decode(line), TaskReferred)
+    assert (tie.rule, tie.run, tie.tool, tie.scope.agent) == ("workflow-run", "wf_1-2", "", AGENT)
+
+
+def test_an_agent_that_failed_is_named_by_the_failure() -> None:
+    moved = only(decode(hook("StopFailure", agent_id=AGENT, agent_type="Explore", error="server_error")), TaskMoved)
+    assert (moved.scope.agent, moved.status, moved.native) == (AGENT, "failed", "server_error")
 
 
 @pytest.mark.parametrize("name", ["SubagentStart", "SubagentStop"])
@@ -140,7 +175,7 @@ def test_the_main_line_moves(line: dict[str, Any], status: str) -> None:
         hook("PostToolBatch", tool_calls=[{"tool_use_id": "toolu_1"}]),
         hook("TaskCreated", task_id="1"),
         hook("PreToolUse", tool_name="Bash"),
-        hook("PostToolUse", tool_response={"agentId": "a2", "status": "completed"}),
+        hook("PostToolUse", tool_name="Bash", tool_response={"stdout": "a"}),
         hook("Unheard"),
         {},
     ],

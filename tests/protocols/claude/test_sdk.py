@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ramify.model.event import (
     Event,
@@ -65,6 +66,21 @@ def test_an_answer_without_an_id_still_shows_its_tool_calls() -> None:
 def test_a_prompt_has_no_flag_left_and_no_session() -> None:
     said = only(decode({"class": "UserMessage", "content": "Hello", "uuid": "u-1"}), MessageSaid)
     assert (said.hint.author, said.scope.session, said.part.texts[0].raw) == ("", "", "Hello")
+
+
+@pytest.mark.parametrize(
+    ("place", "session"),
+    [
+        (f"record/{SESSION}:7", SESSION),
+        (f"{SESSION}.jsonl:7", SESSION),
+        (f"{SESSION}/messages.jsonl:7", ""),
+        (f"{SESSION}", ""),
+        ("messages.jsonl:7", ""),
+    ],
+)
+def test_a_session_that_was_dropped_may_stand_in_the_place(place: str, session: str) -> None:
+    seen = replace(record({"class": "UserMessage", "content": "Hello"}, "sdk"), place=place)
+    assert only(decode_sdk(seen), MessageSaid).scope.session == session
 
 
 def test_a_result_in_the_background_names_its_agent() -> None:

@@ -173,8 +173,19 @@ def test_a_result_of_a_blocking_agent_names_and_ends_it() -> None:
     assert only(events, ToolReturned).result.id == "toolu_1"
     referred, opened, moved = only(events, TaskReferred), only(events, TaskOpened), only(events, TaskMoved)
     assert (referred.scope.agent, referred.tool, referred.rule) == (AGENT, "toolu_1", "agent-id-in-result")
-    assert (opened.prompt, opened.agent_type, opened.background, opened.from_main) == ("Go.", "Explore", None, False)
+    assert (opened.prompt, opened.agent_type, opened.background) == ("Go.", "Explore", None)
     assert (moved.scope.agent, moved.status) == (AGENT, "completed")
+
+
+def test_an_agent_whose_last_answer_cost_nothing_has_failed_whatever_the_client_says() -> None:
+    value = {"status": "completed", "agentId": AGENT, "prompt": "Go.", "totalTokens": 0}
+    moved = only(decode(returned(value)), TaskMoved)
+    assert (moved.scope.agent, moved.status, moved.native) == (AGENT, "failed", "completed")
+
+
+def test_a_report_does_not_know_when_its_agent_began() -> None:
+    assert only(decode(returned({"status": "completed", "agentId": AGENT})), TaskOpened).at == 0
+    assert only(decode(returned({"status": "async_launched", "agentId": AGENT})), TaskOpened).at == AT + 7
 
 
 def test_a_receipt_names_an_agent_in_the_background_and_ends_nothing() -> None:
@@ -185,7 +196,11 @@ def test_a_receipt_names_an_agent_in_the_background_and_ends_nothing() -> None:
 
 
 def test_a_nested_calls_result_tells_who_called() -> None:
-    line = {**returned({"status": "completed", "agentId": "a2"}), "agent_id": AGENT, "parent_tool_use_id": "toolu_0"}
+    line = {
+        **returned({"status": "completed", "agentId": "a2", "prompt": "Go."}),
+        "agent_id": AGENT,
+        "parent_tool_use_id": "toolu_0",
+    }
     assert only(decode(line), TaskOpened).scope.parent_agent == AGENT
 
 
@@ -199,6 +214,13 @@ def test_a_workflows_call_is_tied_to_both_names_of_its_run() -> None:
     events = decode(returned({"status": "async_launched", "taskId": "w06hdiah2", "runId": "wf_1"}))
     ties = [(tie.rule, tie.tool, tie.run, tie.scope.agent) for tie in of(events, TaskReferred)]
     assert ties == [("workflow-run", "toolu_1", "wf_1", ""), ("workflow-run", "toolu_1", "w06hdiah2", "")]
+
+
+def test_a_structured_result_beside_two_blocks_is_nobodys() -> None:
+    blocks = [{"type": "tool_result", "tool_use_id": tool, "content": "done"} for tool in ("toolu_1", "toolu_2")]
+    events = decode(user(blocks, tool_use_result={"status": "completed", "agentId": AGENT, "prompt": "Go."}))
+    assert len(of(events, ToolReturned)) == 2
+    assert of(events, TaskReferred) == []
 
 
 @pytest.mark.parametrize("value", ["Error: Agent terminated early", None, 3, [], {"agentId": 3, "status": "x"}])

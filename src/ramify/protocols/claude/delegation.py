@@ -29,9 +29,13 @@ def outcome_of(entry: Entry) -> Outcome:
 
 
 def by_outcome(entry: Entry, outcome: Outcome, part: Part) -> Iterable[Event]:
-    """It is one note: beside several results it is nobody's."""
-    if len(part.results) == 1:
-        yield from named_agents(entry.seen, part.results[0].id, dict(outcome), "agent-id-in-result")
+    """It is one note: beside several results it is nobody's. Other tools' notes may name an `agentId` as well; only
+    the client's own has the prompt. The caller is whose file it stands in."""
+    if len(part.results) != 1 or ("agentId" in outcome and "prompt" not in outcome):
+        return
+    by_main = not (entry.seen.scope.agent or entry.seen.place.side)
+    for event in named_agents(entry.seen, part.results[0].id, dict(outcome), "agent-id-in-result"):
+        yield replace(event, from_main=by_main) if isinstance(event, TaskOpened) else event
 
 
 def by_notices(seen: Seen, part: Part) -> Iterable[Event]:

@@ -1,5 +1,6 @@
 """What a hook is told on its standard input, or as the argument of a callback. Hooks have no times of their own."""
 
+import re
 from typing import Any
 
 from msgspec.structs import replace
@@ -12,19 +13,23 @@ from ramify.model.event import (
     Scope,
     TaskMoved,
     TaskOpened,
+    TaskReferred,
     ToolCalled,
     ToolReturned,
 )
+from ramify.model.ids import digest
 from ramify.model.observation import Record
 from ramify.protocols.anthropic.normal import read_use
 from ramify.protocols.claude.said import Seen, events_of, named_agents, say
 from ramify.protocols.claude.shape import line_of, mapping, text
 
 NOTICE = Hint("harness", "notification", "a notice of the client, by its words")
+AGENT = Hint("agent", reason="another agent's message, by its words")
 TYPED = Hint("human", reason="a prompt was submitted")
 INJECTED = Hint("harness", reason="the client submitted it itself")
 # Who submitted a prompt, where the client says so; all else is some timer or event of the client's.
 PEOPLE = ("", "user", "sdk")
+WORKFLOW = re.compile(r"[/\\]workflows[/\\]([^/\\]+)[/\\]agent-[^/\\]*$")
 WAITING = ("permission_prompt", "worker_permission_prompt", "elicitation_dialog", "agent_needs_input")
 
 
@@ -33,9 +38,9 @@ def decode_hook(record: Record) -> tuple[Event, ...]:
 
 
 def argument(fields: dict[str, Any]) -> dict[str, Any]:
-    """A callback has two arguments; the second is a tool's id only where the first has it too."""
+    """A callback has two arguments. The second is a tool's id, but some random one where no tool is meant."""
     inner = fields.get("input")
-    return inner if isinstance(inner, dict) else fields
+    return {"tool_use_id": fields.get("tool_use_id"), **inner} if isinstance(inner, dict) else fields
 
 
 def see(record: Record, fields: dict[str, Any]) -> Seen:
@@ -62,8 +67,8 @@ def moved(seen: Seen, name: str, fields: dict[str, Any]) -> list[Event]:
     match name:
         case "SubagentStart" if agent:
             return [TaskOpened(seen.scope, *seen.stamp, agent_type=text(fields.get("agent_type")))]
-        case "SubagentStop" if agent:  # old clients do not say which
-            return [TaskMoved(seen.scope, *seen.stamp, "completed", name)]
+        case "SubagentStop" if agent and text(fields.get("agent_type")):
+            return stopped_agent(seen, fields)
         case "Stop":
             return [TaskMoved(seen.scope, *seen.stamp, "completed", name)]
         case "StopFailure":
@@ -76,6 +81,15 @@ def moved(seen: Seen, name: str, fields: dict[str, Any]) -> list[Event]:
             return []
 
 
+def stopped_agent(seen: Seen, fields: dict[str, Any]) -> list[Event]:
+    """Not fired for an agent that failed or was stopped. One without a type is the client's own, at work on a summary,
+    or, before 2.1.30, maybe one that only warmed up. The file's path names the workflow that the agent was part of."""
+    events: list[Event] = [TaskMoved(seen.scope, *seen.stamp, "completed", "SubagentStop")]
+    if workflow := WORKFLOW.search(text(fields.get("agent_transcript_path"))):
+        events.append(TaskReferred(seen.scope, *seen.stamp, "workflow-run", run=workflow.group(1)))
+    return events
+
+
 def waits(fields: dict[str, Any]) -> bool:
     """Older clients have only the words."""
     kind = text(fields.get("notification_type"))
@@ -83,16 +97,19 @@ def waits(fields: dict[str, Any]) -> bool:
 
 
 def prompt(seen: Seen, fields: dict[str, Any]) -> list[Event]:
-    """Also fired for a notice that wakes the session. The prompt's id is the transcript's `promptId`."""
-    words = text(fields.get("prompt"))
-    identity = text(fields.get("prompt_id"))
-    seen = replace(seen, place=replace(seen.place, id=f"prompt:{identity}" if identity else ""))
-    return [say(seen, {"content": words}, "user", author_of(words, text(fields.get("source"))))]
+    """Also fired for a notice that wakes the session, and for what a person says during the turn: with the turn's
+    `prompt_id`, which is why the words are part of the message's identity."""
+    words, turn = text(fields.get("prompt")), text(fields.get("prompt_id"))
+    identity = f"prompt:{turn}#{digest(words).hex()[:8]}" if turn else ""
+    seen = replace(seen, place=replace(seen.place, id=identity))
+    return [say(seen, {"content": words}, "user", author_of(words.lstrip(), text(fields.get("source"))))]
 
 
 def author_of(words: str, source: str) -> Hint:
-    if words.lstrip().startswith(("<task-notification>", "[SYSTEM NOTIFICATION")):
+    if words.startswith(("<task-notification>", "[SYSTEM NOTIFICATION")):
         return NOTICE
+    if words.startswith("<agent-message"):
+        return AGENT
     return TYPED if source in PEOPLE else INJECTED
 
 
@@ -107,15 +124,16 @@ def called(seen: Seen, fields: dict[str, Any]) -> list[Event]:
 
 
 def returned(seen: Seen, fields: dict[str, Any]) -> list[Event]:
-    """The response is the tool's own object, not the block that the model is shown: it has no text to compare."""
+    """The response is the tool's own object, not the block that the model is shown: it has no text to compare.
+    Before 2.1.30 a hook is not told which call it is about, only which agent."""
     tool, value = text(fields.get("tool_use_id")), mapping(fields.get("tool_response"))
+    agents = [from_caller(seen, event) for event in named_agents(seen, tool, value, "hook")]
     if not tool:
-        return []
+        return [event for event in agents if not isinstance(event, TaskReferred)]
     failed = fields.get("hook_event_name") == "PostToolUseFailure"
     result = Result(tool, seen.place.position, None, None, error=failed, agent=text(value.get("agentId")))
     stopped = value.get("interrupted") is True or fields.get("is_interrupt") is True
-    event = ToolReturned(seen.scope, *seen.stamp, result, status="canceled" if stopped else "")
-    return [event, *(from_caller(seen, item) for item in named_agents(seen, tool, value, "hook"))]
+    return [ToolReturned(seen.scope, *seen.stamp, result, status="canceled" if stopped else ""), *agents]
 
 
 def from_caller(seen: Seen, event: Event) -> Event:

@@ -1,11 +1,14 @@
 """Reading values whose shape nobody promises: each reader gives the type that is asked for, or its empty value."""
 
 import json
+import re
 from typing import Any
 
 import msgspec
 
 LATEST = 4_102_444_800_000  # the year 2100 in milliseconds; a larger number is no time
+
+SESSION_PLACE = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\.jsonl)?:[0-9]+")
 
 
 def parse(body: bytes) -> dict[str, Any] | str:
@@ -57,3 +60,9 @@ def line_of(place: str) -> int:
     """The number behind the last colon of a place."""
     number = place.rpartition(":")[2]
     return int(number) if number.isascii() and number.isdigit() and len(number) < 16 else 0
+
+
+def session_of(place: str) -> str:
+    """The session that a place names last, before its line: `…/<session>:<line>` or `…/<session>.jsonl:<line>`."""
+    found = SESSION_PLACE.fullmatch(place[place.rfind("/") + 1 :])
+    return found.group(1) if found else ""

@@ -23,7 +23,7 @@ from ramify.protocols.anthropic.normal import result_text
 from ramify.protocols.claude import tasks
 from ramify.protocols.claude.said import Seen, answer, events_of, named_agents, say
 from ramify.protocols.claude.sdk import to_stream
-from ramify.protocols.claude.shape import line_of, mapping, mappings, text, whole
+from ramify.protocols.claude.shape import line_of, mapping, mappings, session_of, text, whole
 
 SYNTHETIC = "<synthetic>"
 # What the client replays beside the prompts: its own wording of a command, and a local command's output.
@@ -75,10 +75,12 @@ def read(seen: Seen, fields: dict[str, Any]) -> list[Event]:
 
 
 def see(record: Record, fields: dict[str, Any]) -> Seen:
+    """Some of the SDK's classes drop the session; whoever took the message down may have put it into the place."""
     agent, inside = text(fields.get("agent_id")), text(fields.get("parent_tool_use_id"))
+    session = text(fields.get("session_id")) or session_of(record.place)
     return Seen(
         record,
-        Scope(record.project, session=text(fields.get("session_id")), agent=agent),
+        Scope(record.project, session=session, agent=agent),
         Place(text(fields.get("uuid")), position=line_of(record.place)),
         "" if agent else inside,
     )
