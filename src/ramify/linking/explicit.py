@@ -70,7 +70,8 @@ def _is_at_home(world: World, event: MessageSaid, price: sighting.Price) -> bool
         return True
     for session, seen in ((scope.session, event.observation), (row.session, row.observation)):
         world.add(key("contested", row.project, session), 0, f"{row.id} {seen}")
-    if _rank(world, row.project, scope.session, event.at) > _rank(world, row.project, row.session, row.at):
+    mine = _rank(world, row.project, scope.session, event.at, event.place.position)
+    if mine > _rank(world, row.project, row.session, row.at, row.position):
         _note_fork(world, row, scope.session, row.session)
         return False
     _note_fork(world, row, row.session, scope.session)
@@ -78,10 +79,11 @@ def _is_at_home(world: World, event: MessageSaid, price: sighting.Price) -> bool
     return True
 
 
-def _rank(world: World, project: str, session: str, at: int) -> tuple[bool, int, str]:
-    """The original is in the session that was at work then; old clients date their copies anew, so the older is it."""
-    conversation = world.conversation(turns.conversation_of(project, session))
-    return conversation is not None and at < conversation.born, at, session
+def _rank(world: World, project: str, session: str, at: int, place: int) -> tuple[bool, int, str]:
+    """A copy stands behind the copying session's first sign of life and is older. The oldest clients date their copies
+    anew: there the older one is the original."""
+    row = world.conversation(turns.conversation_of(project, session))
+    return row is not None and at < row.born and row.born_place < place, at, session
 
 
 def _note_fork(world: World, row: Message, copy: str, origin: str) -> None:
@@ -102,9 +104,9 @@ def _note_birth(world: World, event: AgentSeen, price: sighting.Price) -> None:
     scope = event.scope
     statement.note_told(world, scope, event.at)
     conversation = world.conversation(turns.conversation_of(scope.project, scope.session))
-    if conversation is None or (conversation.born and conversation.born <= event.at):
+    if conversation is None or (conversation.born and conversation.born_place <= event.place.position):
         return
-    conversation.born = event.at
+    conversation.born, conversation.born_place = event.at, event.place.position
     world.save("conversations", conversation)
     for _, ref in world.find(key("contested", scope.project, scope.session)):
         row = world.message(ref.split(" ", 1)[0])
@@ -119,7 +121,7 @@ def _decide_again(world: World, row: Message, price: sighting.Price) -> None:
             id, observation = ref.split(" ", 1)
             event = world.loader.message(observation) if id == row.id else None
             if event is not None:
-                homes[session] = (_rank(world, row.project, session, event.at), observation)
+                homes[session] = (_rank(world, row.project, session, event.at, event.place.position), observation)
     if not homes:
         return
     best = min(homes, key=lambda session: homes[session])

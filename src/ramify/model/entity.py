@@ -219,7 +219,8 @@ class Conversation(Struct, array_like=True):
     extra: Usage = NOTHING  # what the client counted and no call explains
     reported: int = 0  # when the client's newest sum was reported
     client_at: int = 0  # when that client was seen first
-    born: int = 0  # its first sign of life: what it holds from before is another session's
+    born: int = 0  # its first sign of life, and where that stands: what follows and is older is another session's
+    born_place: int = 0
 
 
 class Message(Struct, array_like=True):

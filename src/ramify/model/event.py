@@ -249,12 +249,13 @@ class OperationNamed(Struct, frozen=True):
 
 
 class AgentSeen(Struct, frozen=True):
-    """A session was at work at that time: what it holds from before is copied from another one."""
+    """A session was at work at that time: what stands behind this and is older was copied from another one."""
 
     scope: Scope
     source: str
     observation: str
     at: int
+    place: Place = Place()
 
 
 class Unreadable(Struct, frozen=True):

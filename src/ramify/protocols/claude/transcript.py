@@ -217,7 +217,7 @@ def system(entry: Entry) -> Iterable[Event]:
 def queue(entry: Entry) -> Iterable[Event]:
     """A prompt came in: from then on the session was at work. Its history may be older, if it is a copy."""
     if entry.seen.record.at:
-        yield AgentSeen(entry.seen.scope, *entry.seen.stamp)
+        yield AgentSeen(entry.seen.scope, *entry.seen.stamp, entry.seen.place)
 
 
 def cost_state(entry: Entry) -> Iterable[Event]:
