@@ -15,6 +15,7 @@ class Author(Struct, frozen=True):
 
 
 HUMAN = Author("human", "", "what remains on the main line")
+DURING_TURN = Author("human", "", "a person's message during the turn")
 # In this order; the first that fits decides.
 USER_MARKS: tuple[tuple[str, Author], ...] = (
     (
@@ -27,7 +28,12 @@ USER_MARKS: tuple[tuple[str, Author], ...] = (
         "The coordinator sent a message while you were working:",
         Author("agent", "", "the caller's message to a running agent"),
     ),
+    (
+        "The user sent a new message while you were working:",
+        DURING_TURN,
+    ),
     ("<agent-message", Author("agent", "", "another agent's message")),
+    ("Base directory for this skill:", Author("harness", "skill", "what the client loaded for a skill")),
     ("[Workflow harness", Author("harness", "command", "a workflow's prompt")),
     ("<fork-boilerplate>", Author("agent", "", "the directive of a forked agent")),
     ("Another Claude session sent a message:", Author("agent", "", "another agent's message")),
@@ -50,7 +56,6 @@ USER_MARKS: tuple[tuple[str, Author], ...] = (
     ("CRITICAL: Respond with TEXT ONLY", Author("harness", "command", "the client's request for a summary")),
 )
 REMINDER = Author("harness", "reminder", "a reminder of the client")
-DURING_TURN = Author("human", "", "a person's message during the turn")
 HOOK_CONTEXT = Author("harness", "hook", "a hook's context")
 
 
@@ -76,8 +81,6 @@ def judge_text(role: str, text: Text) -> Author:
 
 
 def _system_text(normal: str) -> Author:
-    if normal.startswith("The user sent a new message while you were working:"):
-        return DURING_TURN
     if "hook additional context:" in normal[:200]:
         return HOOK_CONTEXT
     return REMINDER

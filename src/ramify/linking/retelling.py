@@ -69,7 +69,7 @@ def _retell_agent(world: World, task: Task, first: Call | None) -> None:
         return
     task.kind, task.prompt_author = "sub", "agent"
     task.conversation, task.line = turns.conversation_of(task.project, task.session), task.id
-    task.opened = min(at for at in (stated.opened, first.started if first else 0, 1 << 62) if at)
+    task.opened = min((at for at in (stated.opened, first.started if first else 0) if at), default=0)
     link, caller = stated_link(world, task, None, "")
     tool = world.tool(link.via_id) if link else None
     put_words(task, tool)

@@ -56,9 +56,17 @@ def _row(world: World, event: MessageSaid) -> Message:
 
 def _judge_prompt(world: World, row: Message, event: MessageSaid) -> None:
     """A slash command becomes a prompt by the body behind it; a local one has only output."""
+    if event.source != "transcript" and row.source == "transcript":
+        return  # whose word about it counts more
+    words = None if event.hint.during_turn else prompt_in(event.part, event.hint)
+    if words is not None and event.source != "transcript":
+        world.mark(turns.asked_key(row.project, row.session), row.at, row.id)
+        words = words if turns.began(world, row) else None
+    if words is None and row.opens and event.source == "transcript":
+        row.opens = False
+        turns.close_turn(world, row, prompt_in(event.part, event.hint) or "")
     if event.hint.during_turn:
         return
-    words = prompt_in(event.part, event.hint)
     if words is not None:
         row.opens = True
         turns.open_turn(world, row, words)

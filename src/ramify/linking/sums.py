@@ -7,7 +7,7 @@ from msgspec import structs
 
 from ramify.linking import rollup, turns
 from ramify.linking.statement import note_told
-from ramify.linking.world import World, key
+from ramify.linking.world import FOREVER, World, key
 from ramify.model.entity import Conversation, Report
 from ramify.model.event import UsageReported
 from ramify.model.usage import NOTHING, Usage
@@ -44,11 +44,20 @@ def compare(world: World, conversation: str) -> None:
         more = NOTHING
         if report in used:
             told = told + report.usage if report.since_last else report.usage
-            while at < len(calls) and calls[at][0] <= report.at:
+            until = _until(world, row, report, report is used[-1])
+            while at < len(calls) and calls[at][0] <= until:
                 explained, at = explained + calls[at][1], at + 1
             more = _beyond(_beyond(told, explained), booked)
             booked = booked + more
         _book(world, row, report, more)
+
+
+def _until(world: World, row: Conversation, report: Report, last: bool) -> int:
+    """A report is written down when its run is over: all that began before the next prompt is in it."""
+    if last:
+        return FOREVER
+    following = world.span(turns.turns_key(turns.TIME, row.project, row.session), report.at + 1, limit=1)
+    return following[0][0] - 1 if following else report.at
 
 
 def _believed(reports: list[Report], forked: bool) -> list[Report]:

@@ -61,19 +61,23 @@ def turn_of(world: World, row: Call | Message) -> str:
     at, place = (row.started, row.order) if isinstance(row, Call) else (row.at, row.position)
     if place and (found := _newest(world, FILE, row.project, row.session, place)):
         return found
-    return turn_at(world, row.project, row.session, at) or unknown_turn(world, row.project, row.session, at)
+    known = world.span(turns_key(TIME, row.project, row.session), 0, at, 1, newest=True)
+    began = boundary(world, row.project, row.session, at)
+    if known and known[0][0] >= began:
+        return known[0][1]
+    return ids.short("task", row.project, "turn", row.session, began)
 
 
-def unknown_turn(world: World, project: str, session: str, at: int) -> str:
-    """A root task whose prompt nobody showed. It begins where a turn ended, if no notification began the next one."""
+def boundary(world: World, project: str, session: str, at: int) -> int:
+    """Where the turn of that time began, by the ends that are known: behind one, if no notification began the next."""
     place = ends_key(project, session)
     following = world.span(place, at, limit=1)
     after = following[0][1] if following else "wake"
     for when, ref in reversed(world.span(place, 0, at - 1, 64, newest=True)):
         if after.startswith("turn "):
-            return ids.short("task", project, "turn", session, when)
-        after = ref
-    return ids.short("task", project, "turn", session, 0)
+            return when
+        after = ref if not ref.startswith("mark ") else after
+    return 0
 
 
 def reported_root(world: World, call: Call, asked: str | None) -> str:
@@ -127,6 +131,29 @@ def open_turn(world: World, row: Message, words: str) -> None:
             _move_what_follows(world, axis, row.project, row.session, place)
     _wake_wire(world, row.project, row.session)
     world.retold[id] = None
+
+
+def asked_key(project: str, session: str) -> int:
+    return key("asked", project, session)
+
+
+def began(world: World, row: Message) -> bool:
+    """Whether a prompt that a stream shows began a turn: while one runs, it only joins it."""
+    before = world.span(turns_key(TIME, row.project, row.session), 0, row.at - 1, 1, newest=True)
+    if not before:
+        return True
+    return any(not ref.startswith("mark ") for _, ref in world.span(ends_key(row.project, row.session), before[0][0], row.at))
+
+
+def _ask_again(world: World, project: str, session: str, at: int) -> None:
+    """A turn's end came later than the prompts behind it."""
+    for _, ref in world.span(asked_key(project, session), at):
+        row = world.message(ref)
+        event = world.loader.message(row.observation) if row is not None and not row.opens else None
+        if row is not None and event is not None and row.source != "transcript" and began(world, row):
+            row.opens = True
+            world.save("messages", row)
+            open_turn(world, row, "\n\n".join(text.normal for text in event.part.texts if text.normal))
 
 
 def close_turn(world: World, row: Message, words: str) -> None:
@@ -190,13 +217,13 @@ def end_turn(world: World, event: TaskMoved) -> None:
     place = ends_key(scope.project, scope.session)
     earlier = world.span(place, 0, event.at - 1, 1, newest=True)
     world.mark(place, event.at, f"{mark} {event.status} {event.native or '-'} {event.observation}")
-    root = turn_at(world, scope.project, scope.session, event.at)
-    if root:
+    since = earlier[0][0] if earlier else 0
+    if root := turn_at(world, scope.project, scope.session, event.at):
         world.retold[root] = None
-        return
-    for _, ref in world.span(main_key(TIME, scope.project, scope.session), earlier[0][0] if earlier else 0):
-        place_again(world, ref)  # only its end tells whether a prompt began this turn
-    world.retold[unknown_turn(world, scope.project, scope.session, event.at)] = None
+    if mark != "mark":
+        _ask_again(world, scope.project, scope.session, event.at)
+        for _, ref in world.span(main_key(TIME, scope.project, scope.session), since):
+            place_again(world, ref)  # only its end tells whether a prompt began this turn
 
 
 def last_end(world: World, task: Task) -> tuple[int, str, str]:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec.structs import replace
+
 from ramify.model.event import Event, Hint
 from ramify.protocols.anthropic.normal import blocks_of
 from ramify.protocols.claude.delegation import by_notices
@@ -31,7 +33,9 @@ def queued(entry: Entry) -> Iterable[Event]:
     part, blocks = read_blocks(role_of(entry), command.prompt)
     if not blocks:
         return
-    yield said(entry, part, blocks, hint)
+    message = said(entry, part, blocks, hint)
+    known = text(command.source_uuid)  # under which the stream shows it
+    yield replace(message, place=replace(message.place, id=known)) if known else message
     if hint.kind == NOTIFICATION.kind:
         yield from by_notices(entry.seen, part)
 

@@ -27,7 +27,8 @@ from ramify.protocols.claude.shape import line_of, mapping, mappings, session_of
 
 SYNTHETIC = "<synthetic>"
 # What the client replays beside the prompts: its own wording of a command, and a local command's output.
-CLIENT_WORDS = ("<local-command-", "<command-message>", "<command-name>")
+COMMANDS = ("<command-message>", "<command-name>")
+CLIENT_WORDS = ("<local-command-", *COMMANDS)
 INTERRUPTED = "[Request interrupted by user"
 INTERRUPTED_TOOL = "[Request interrupted by user for tool use]"
 ABORTED = ("aborted_streaming", "aborted_tools")
@@ -137,6 +138,8 @@ def hint_of(seen: Seen, fields: dict[str, Any], part: Part) -> Hint:
     first = part.texts[0].raw if part.texts and not part.results else ""
     if fields.get("isReplay") is True and not first.startswith(CLIENT_WORDS):
         return HOST
+    if fields.get("isReplay") is True and first.startswith(COMMANDS):
+        return Hint(begins_turn=True)  # a local command is not replayed, only its output
     inside = seen.scope.agent or seen.under
     return CALLER if inside and first and not first.startswith(INTERRUPTED) else Hint()
 

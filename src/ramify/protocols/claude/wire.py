@@ -87,6 +87,7 @@ class Queued(Struct, rename="camel"):
     prompt: Any = None
     command_mode: Any = None
     origin: Any = None
+    source_uuid: Any = field(default=None, name="source_uuid")
 
 
 class Hooked(Struct, rename="camel"):
