@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from ramify.ingest import Ingest
 from ramify.model.entity import TABLES
 from ramify.model.ids import observation_id
 from ramify.model.moment import micros
-from ramify.model.observation import Observation, Request, Response
+from ramify.model.observation import Observation, Record, Request, Response
 from ramify.query.service import Questions
 from ramify.storage.sqlite import Sqlite, open_sqlite
 
@@ -95,3 +96,44 @@ def row_differences(one: dict[str, dict[str, Any]], other: dict[str, dict[str, A
             if value != other[key][name]:
                 found.append(f"{key}.{name}: {value!r} / {other[key][name]!r}")
     return found
+
+
+# -- sources that report ------------------------------------------------------------------------------------------------
+
+
+def reports(folder: Path, source: str) -> list[tuple[Observation, ...]]:
+    """What a case's folder holds for one source, a record each."""
+    match source:
+        case "exchanges":
+            lines = (folder / "exchanges.jsonl").read_text().splitlines()
+            return [tuple(observe(json.loads(line))) for line in lines]
+        case "transcripts":
+            base = folder / "transcripts" / "projects"
+            files = sorted(path for path in base.rglob("*") if path.suffix in (".jsonl", ".json"))
+            return [one for path in files for one in _records(path, "claude", "transcript", str(path.relative_to(base)))]
+        case "stream-json":
+            return _records(folder / "stream.jsonl", "stream-json", "stream", "stream.jsonl")
+        case "sdk":
+            return _records(folder / "sdk_messages.jsonl", "sdk", "stream", "sdk_messages.jsonl")
+        case "hooks":
+            return _records(folder / "hooks.jsonl", "claude-hook", "hook", "hooks.jsonl")
+        case _:
+            raise ValueError(source)
+
+
+def _records(path: Path, format: str, source: str, place: str) -> list[tuple[Observation, ...]]:
+    whole = path.suffix == ".json"
+    lines = [path.read_bytes()] if whole else path.read_bytes().splitlines()
+    times = [_time(line) for line in lines]
+    at = next((time for time in times if time), 0)
+    found: list[tuple[Observation, ...]] = []
+    for number, (line, time) in enumerate(zip(lines, times, strict=True), 1):
+        at = (time or at) if source == "transcript" else max(time, at + 1)
+        id = observation_id("record", format, place, number, line)
+        found.append((Record(id, "default", at, source, format, f"{place}:{number}", line),))
+    return found
+
+
+def _time(line: bytes) -> int:
+    found = re.search(rb'"timestamp":\s?"(\d{4}-[^"]+)"(?!.*"timestamp":\s?"\d)', line)
+    return micros(found.group(1).decode()) if found else 0

@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct, structs
 
-from ramify.linking import decide
+from ramify.linking import decide, explicit
 from ramify.linking.world import Rules, World
 from ramify.model import ids
 from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
-from ramify.model.event import ModelAnswered, ModelCalled, Unreadable
+from ramify.model.event import Event, MessageSaid, ModelAnswered, ModelCalled, Unreadable
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.prices import Tokens
 from ramify.protocols.anthropic import decode as anthropic
 from ramify.protocols.anthropic.answer import Answer
 from ramify.protocols.anthropic.bodies import Bodies, Reading
+from ramify.protocols.claude import decode as claude
 from ramify.redaction import Redaction, is_clean
 from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, Store, StoreDown
 
@@ -47,8 +48,15 @@ class Reader:
     def find(self, keys: Sequence[int]) -> dict[int, list[Entry]]:
         return self.store.find(keys)
 
+    def span(self, key: int, low: int, high: int, limit: int, newest: bool) -> list[Entry]:
+        return self.store.span(key, low, high, limit, newest)
+
     def load(self, table: str, id: str) -> Entity | None:
         return self.store.load(table, id)
+
+    def members(self, conversation: str) -> Sequence[Call]:
+        rows = self.store.among("calls", "conversation", [conversation])
+        return [row for row in rows if isinstance(row, Call)]
 
     def corrected(self) -> Sequence[str]:
         return [row.id for row in self.store.docs("corrections")]
@@ -76,6 +84,14 @@ class Reader:
         return next((event for event in anthropic.decode_response(seen) if isinstance(event, ModelAnswered)), None)
 
 
+    def told(self, observation: str) -> Sequence[Event]:
+        seen = self.log.observation(observation)
+        return claude.decode(seen) if isinstance(seen, Record) else ()
+
+    def message(self, observation: str) -> MessageSaid | None:
+        return next((event for event in self.told(observation) if isinstance(event, MessageSaid)), None)
+
+
 class Recent(Reader):
     """A reader that also knows what is in the batch at hand, before it is stored."""
 
@@ -83,6 +99,11 @@ class Recent(Reader):
         super().__init__(store, log)
         self.calls: dict[str, ModelCalled] = {}
         self.answers: dict[str, ModelAnswered] = {}
+        self.reports: dict[str, Sequence[Event]] = {}
+
+    def told(self, observation: str) -> Sequence[Event]:
+        known = self.reports.get(observation)
+        return super().told(observation) if known is None else known
 
     def called(self, request: str) -> ModelCalled | None:
         return self.calls.get(request) or super().called(request)
@@ -162,6 +183,7 @@ class Ingest:
         self.world.begin()
         self.reader.calls.clear()
         self.reader.answers.clear()
+        self.reader.reports.clear()
         unreadable: list[tuple[str, int, str]] = []
         kept = [self._take(seen, unreadable) for seen in batch]
         rows = self.world.dirty
@@ -210,8 +232,18 @@ class Ingest:
         if isinstance(seen, Correction):
             decide.corrected(self.world, seen)
         elif isinstance(seen, Record):
-            unreadable.append((seen.id, seen.at, f"{seen.place}: not in the format {seen.format!r}"))
+            self._take_report(seen, unreadable)
         return Kept(seen)
+
+    def _take_report(self, seen: Record, unreadable: list[tuple[str, int, str]]) -> None:
+        if seen.format not in claude.FORMATS:
+            unreadable.append((seen.id, seen.at, f"{seen.place}: not in the format {seen.format!r}"))
+            return
+        events = self.reader.reports[seen.id] = claude.decode(seen)
+        unreadable += [
+            (event.observation, event.at, f"{seen.place}: {event.reason}") for event in events if isinstance(event, Unreadable)
+        ]
+        explicit.tell(self.world, events, self.prices.price)
 
     def _take_request(self, seen: Request, unreadable: list[tuple[str, int, str]]) -> Kept:
         reading = self.reader.read_body(seen)
@@ -272,8 +304,10 @@ def refs_of(rows: Rows) -> list[Ref]:
                 ]
             case ToolCall():
                 found.append(Ref(row.native, "claude:tool_use", table, id))
-            case Task() if row.agent:
-                found.append(Ref(row.agent, "claude:agent", table, id))
+            case Task():
+                if row.agent and not row.agent.startswith("@"):
+                    found.append(Ref(row.agent, "claude:agent", table, id))
+                found += [Ref(alias, "ramify:task", table, id) for alias in row.aliases]
             case Conversation() if row.session:
                 found.append(Ref(row.session, "claude:session", table, id))
             case _:

@@ -82,6 +82,7 @@ def repeats_words(one: Call, call: Call) -> bool:
 def eligible(candidate: Call, call: Call) -> bool:
     return (
         candidate.asked
+        and candidate.relation != "seen"
         and not candidate.utility
         and candidate.agent == call.agent
         and before(candidate, call)

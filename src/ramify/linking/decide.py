@@ -6,7 +6,7 @@ known puts the calls that could be judged differently back on the agenda.
 
 from collections.abc import Callable
 
-from ramify.linking import results, rollup
+from ramify.linking import results, rollup, sighting
 from ramify.linking.compaction import offered_summaries
 from ramify.linking.conversation import (
     before,
@@ -56,6 +56,8 @@ def asked(world: World, event: ModelCalled, price: Price) -> None:
         read(world, call, world.read_chain(call, event.parts))
         if call.response:
             offer(world, call)
+    if call.message:
+        sighting.meet(world, call)
     settle(world)
 
 
@@ -105,6 +107,7 @@ def answered(world: World, event: ModelAnswered, price: Price, version: str) -> 
     call.price_version = version if event.tokens else ""
     world.save("calls", call)
     if call.asked:
+        sighting.meet(world, call)
         rollup.change(world, call, before_usage, 0)
         rollup.recount(world, first_attempt(call))
         if call.relation != "helper":

@@ -21,8 +21,10 @@ from ramify.linking.conversation import (
 )
 from ramify.linking.place import continuing, follow, place
 from ramify.linking.reading import read
+from ramify.linking.retelling import retell
 from ramify.linking.subtask import Pairing, asking_session, is_shared, resolve
 from ramify.linking.summarised import by_summary
+from ramify.linking.sums import compare
 from ramify.linking.world import NEWEST, World, chain_key, key
 from ramify.model import ids
 from ramify.model.entity import Call, ToolCall
@@ -36,7 +38,7 @@ def settle(world: World) -> None:
     for _ in range(LIMIT):
         if world.agenda:
             call = world.call(_pop(world.agenda))
-            if call is not None and call.asked and call.relation != "helper":
+            if call is not None and call.asked and call.relation not in ("helper", "seen"):
                 judge(world, call)
         elif world.openings:
             seeds = list(world.openings)
@@ -47,6 +49,10 @@ def settle(world: World) -> None:
             call = world.call(_pop(world.unplaced))
             if call is not None and call.asked:
                 place(world, call)
+        elif world.retold:
+            retell(world, _pop(world.retold))
+        elif world.recounted:
+            compare(world, _pop(world.recounted))
         else:
             return
     raise RuntimeError("linking does not settle: two rules disagree")
@@ -282,7 +288,7 @@ def _apply_pairing(world: World, call: Call, pairing: Pairing) -> None:
     link = None
     if offer is not None:
         evidence = [call.request, offer.caller.response]
-        if pairing.rule == "agent-id-in-result":
+        if pairing.certainty == 1.0 and pairing.rule != "own-result":
             evidence = [offer.tool.agent_evidence, call.request]
         link = Link(
             "spawned",
@@ -306,7 +312,8 @@ def _apply_pairing(world: World, call: Call, pairing: Pairing) -> None:
         world.save("calls", call)
         world.unplaced[call.id] = None
     if offer is not None:
-        child = ids.agent_task_id(call.project, call.session, call.agent) if call.agent else ids.opened_task_id(call.id)
+        agent = call.agent or call.told_agent
+        child = ids.agent_task_id(call.project, call.session, agent) if agent else ids.opened_task_id(call.id)
         if not is_shared(offer):
             _set_child(world, offer.tool, child)
     _set_attempt(world, call, pairing.attempt_of)

@@ -1,8 +1,9 @@
 """Where a call stands: conversation, line (branch) and task. Follows from its links, and moves with them."""
 
-from ramify.linking import results, rollup
+from ramify.linking import results, rollup, turns
 from ramify.linking.authorship import prompt_of
 from ramify.linking.conversation import first_attempt
+from ramify.linking.retelling import first_line, put_words, stated_link
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Line, Task
@@ -23,6 +24,8 @@ def place(world: World, call: Call) -> None:
         if call.parent_session:
             _note_sub_session(world, call)
         follow(world, call)
+        if call.told_agent:
+            world.retold[task] = None
     if line == call.id:
         _put_line(world, call)
     if task == ids.opened_task_id(call.id) or call.relation == "agent":
@@ -37,24 +40,38 @@ def follow(world: World, call: Call) -> None:
     for _, ref in world.find(key("spawned", call.id)):
         task = world.task(ref)
         first = world.call(task.first) if task else None
-        if first:
+        if first is not None and first.relation != "seen":
             world.unplaced[first.id] = None
+        if task is not None and task.stated is not None:
+            world.retold[task.id] = None
 
 
 def _where(world: World, call: Call) -> tuple[str, str, str]:
     session = ids.session_conversation_id(call.project, call.session) if call.session else ""
+    if call.relation == "seen":
+        return _where_reported(world, call, session)
     if call.parent_session:
         session = "" if call.relation != "helper" else _started_in(world, call)
     if call.relation == "helper":
         return session, "", ""
     if call.attempt_of and (first := world.call(call.attempt_of)):
         return first.conversation, first.line, first.task
-    if call.agent:
-        task = ids.agent_task_id(call.project, call.session, call.agent)
+    if agent := call.agent or call.told_agent:
+        task = ids.agent_task_id(call.project, call.session, agent)
         return session or ids.rooted_conversation_id(task), task, task
     if call.parent and (parent := world.call(call.parent)):
         return _behind(world, call, parent, session)
     return _at_the_start(world, call, session)
+
+
+def _where_reported(world: World, call: Call, session: str) -> tuple[str, str, str]:
+    """Where the wire has the same answer, that one stands for both."""
+    if call.twin:
+        return "", "", ""
+    if call.agent:
+        task = ids.agent_task_id(call.project, call.session, call.agent)
+        return session, task, task
+    return session, session, turns.turn_of(world, call)
 
 
 def _behind(world: World, call: Call, parent: Call, session: str) -> tuple[str, str, str]:
@@ -67,9 +84,23 @@ def _behind(world: World, call: Call, parent: Call, session: str) -> tuple[str, 
     asked = None
     if call.utility != "compaction":
         asked = prompt_of(world.chain(call).parts, call.new_message, call.new_block)
-    task = ids.opened_task_id(call.id) if asked is not None else parent.task
+    task = _root(world, call, asked) if asked is not None or call.twin else parent.task
     own_line = call.relation == "compacted" or (call.utility != "compaction" and not _goes_on(world, call, parent))
     return conversation, call.id if own_line else parent.line, task
+
+
+def _root(world: World, call: Call, asked: str | None) -> str:
+    """The root task that a call opens or goes on with: reports know the prompt itself, the wire only its words."""
+    opened = ids.opened_task_id(call.id)
+    told = turns.reported_root(world, call, asked)
+    if not told:
+        parent = world.call(call.parent)
+        return parent.task if asked is None and parent is not None else opened
+    root = world.task(told)
+    if root is not None and asked is not None and opened not in root.aliases:
+        root.aliases = (*root.aliases, opened)[-8:]
+        world.save("tasks", root)
+    return told
 
 
 def _goes_on(world: World, call: Call, parent: Call) -> bool:
@@ -98,6 +129,8 @@ def _at_the_start(world: World, call: Call, session: str) -> tuple[str, str, str
         return session or caller.conversation, task, task
     if call.parent_session:
         return _started_in(world, call), task, task
+    if session:
+        task = _root(world, call, prompt_of(world.chain(call).parts, call.new_message, call.new_block) or "")
     return session or ids.rooted_conversation_id(call.id), call.id, task
 
 
@@ -153,6 +186,9 @@ def _put_task(world: World, call: Call) -> None:
     tool = world.tool(call.offer)
     correction = world.correction(task.id)
     link, caller = _link(world, call, task)
+    if task.stated is not None:
+        link, caller = stated_link(world, task, link, caller)
+        tool = world.tool(link.via_id) if link and link.via_id else tool
     given = call.agent or call.parent_session
     task.kind = "sub" if link or given or (tool and not correction) else "root"
     task.conversation = call.conversation
@@ -163,6 +199,7 @@ def _put_task(world: World, call: Call) -> None:
     task.agent = call.agent
     task.agent_type = call.agent_type or (tool.agent_type if tool else "")
     _put_words(world, call, task)
+    put_words(task, tool)
     if caller != task.caller:
         if task.caller:
             world.remove(key("spawned", task.caller), 0, task.id)
@@ -216,16 +253,12 @@ def _put_words(world: World, call: Call, task: Task) -> None:
             else (texts[-1] if call.own_via and texts else texts[0] if texts else "")
         )
         task.prompt, task.prompt_author = asked, "agent"
-        task.title = (tool.title if tool else "") or _first_line(asked)
+        task.title = (tool.title if tool else "") or first_line(asked)
         return
     asked_by_person = prompt_of(world.chain(call).parts, call.new_message, call.new_block)
     task.prompt = asked_by_person or ""
     task.prompt_author = "human" if asked_by_person is not None else "unknown"
-    task.title = _first_line(task.prompt)
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split("\n", 1)[0][:200]
+    task.title = first_line(task.prompt)
 
 
 def _put_subtask_line(world: World, call: Call, task: Task) -> None:

@@ -10,7 +10,6 @@ from ramify.linking.conversation import (
     later_alike,
 )
 from ramify.linking.world import World, chain_key, key
-from ramify.model import ids
 from ramify.model.entity import Answered, Call
 
 WORKFLOW_STEP = "[Workflow harness"
@@ -69,14 +68,10 @@ def claims_of(chain: Chain) -> tuple[bytes, ...]:
         if part.role == "user":
             texts += [text.normal for text in part.texts if text.normal]
     joined = ("\n".join(texts), "\n\n".join(texts)) if len(texts) > 1 else ()
-    found = [prompt_key(words) for words in (*texts, *joined)]
+    found = [results.prompt_key(words) for words in (*texts, *joined)]
     if any(words.startswith(WORKFLOW_STEP) for words in texts):
         found.append(results.WORKFLOW)
     return tuple(dict.fromkeys(found))
-
-
-def prompt_key(words: str) -> bytes:
-    return ids.digest("prompt", words.strip())
 
 
 def own_via(chain: Chain, is_agent: bool) -> str:

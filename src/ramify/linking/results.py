@@ -12,6 +12,10 @@ WORKFLOW = ids.digest("prompt of a workflow")  # its agents are known by the har
 OUTCOMES = {"completed": "completed", "failed": "failed", "killed": "canceled", "stopped": "canceled"}
 
 
+def prompt_key(words: str) -> bytes:
+    return ids.digest("prompt", words.strip())
+
+
 def needs(call: Call, part: Part | None) -> list[int]:
     """What taking in an answer will ask for, in one read."""
     wanted = [key("waits-message", call.project, call.message)] if call.message else []
@@ -35,6 +39,9 @@ def issue(world: World, call: Call, part: Part) -> None:
             continue  # the first to ask keeps it: some gateways count their ids from one
         tool.call, tool.block, tool.name, tool.opened = call.id, use.block, use.name, call.ended or call.started
         tool.title, tool.agent_type = use.title, use.agent_type
+        if tool.named:
+            for _, ref in world.find(key("via", call.project, call.session, use.id)):
+                world.retold[ref] = None
         if _runs_at_the_server(part, use):
             tool.server, tool.status, tool.closed, tool.shut = True, "ok", tool.opened, tool.opened
         for waiting in world.calls_at(key("waits-tool", call.project, call.session, use.id)):
@@ -48,7 +55,7 @@ def issue(world: World, call: Call, part: Part) -> None:
             match_result(world, tool)
         world.save("tools", tool)
     words = final_words(part)
-    if words is not None and not call.utility:
+    if words is not None and not call.utility and call.relation != "seen":
         call.final = words
         world.save("calls", call)
         world.add(key("final", call.project, call.session, words), call.started, call.id)
@@ -127,7 +134,7 @@ def _take_result(world: World, call: Call, chain: Chain, message: int, result: R
             for waiting in world.calls_at(key("cleared", call.project, call.session, result.id)):
                 world.agenda[waiting.id] = None
     if result.agent:
-        _name_agent(world, call, tool, result.agent)
+        name_agent(world, tool, result.agent, (call.started, call.request), "")
     elif result.text and tool.name not in world.rules.spawn_tools:
         world.add(key("result", tool.project, tool.session, result.text), tool.closed, tool.id)
         match_result(world, tool)
@@ -146,25 +153,47 @@ def _take_notice(world: World, call: Call, notice: Notice) -> None:
     if notice.status and (not tool.notice_at or call.started < tool.notice_at):  # later requests repeat it
         tool.notice_status, tool.notice_at = notice.status, call.started
     if notice.agent:
-        _name_agent(world, call, tool, notice.agent)
+        name_agent(world, tool, notice.agent, (call.started, call.request), "")
     world.save("tools", tool)
     settle_outcome(world, tool)
 
 
-def _name_agent(world: World, call: Call, tool: ToolCall, agent: str) -> None:
+def name_agent(world: World, tool: ToolCall, agent: str, seen: tuple[int, str], rule: str) -> None:
     """The first to name it is believed. Whether the tool can spawn at all is asked when the two are paired."""
-    if tool.agent and (tool.agent_at, tool.agent_evidence) <= (call.started, call.request):
+    if tool.agent and (tool.agent_at, tool.agent_evidence) <= seen:
         return
-    tool.agent, tool.agent_at, tool.agent_evidence = agent, call.started, call.request
-    world.add(key("agent", tool.project, tool.session, agent), call.started, tool.id)
+    tool.agent, tool.agent_rule = agent, rule
+    tool.agent_at, tool.agent_evidence = seen
+    world.add(key("agent", tool.project, tool.session, agent), tool.agent_at, tool.id)
+    _move_what_was_inside(world, tool)
     _wake_agent(world, tool)
     _wake_claims(world, tool)
+
+
+def _move_what_was_inside(world: World, tool: ToolCall) -> None:
+    """Reports may say only inside which tool call something happened: now it is known who it was."""
+    task = ids.agent_task_id(tool.project, tool.session, tool.agent)
+    for _, ref in world.find(key("under", tool.project, tool.session, tool.native)):
+        call, message = world.call(ref), world.message(ref)
+        if call is not None and call.agent != tool.agent:
+            call.agent = tool.agent
+            world.save("calls", call)
+            world.unplaced[call.id] = None
+            wire = world.call(call.twin)
+            if wire is not None and not wire.agent:
+                wire.told_agent = tool.agent
+                world.save("calls", wire)
+                world.unplaced[wire.id] = None
+        if message is not None and message.line != task:
+            message.line, message.agent = task, tool.agent
+            world.save("messages", message)
 
 
 def _wake_agent(world: World, tool: ToolCall) -> None:
     task = world.task(ids.agent_task_id(tool.project, tool.session, tool.agent))
     if task is not None:
         world.openings[task.first] = None
+        world.retold[task.id] = None
 
 
 def _wake_claims(world: World, tool: ToolCall) -> None:
@@ -232,6 +261,8 @@ def settle_outcome(world: World, tool: ToolCall) -> None:
         outcome, at = OUTCOMES[tool.notice_status], tool.notice_at
     elif tool.shut:
         outcome, at = ("failed" if tool.status == "error" else "completed"), tool.shut
+    elif tool.closing is not None:
+        outcome, at = {"ok": "completed", "error": "failed"}.get(tool.closing.status, "canceled"), tool.closing.at
     if (task.outcome, task.outcome_at) != (outcome, at):
         task.outcome, task.outcome_at = outcome, at
         world.save("tasks", task)

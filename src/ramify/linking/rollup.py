@@ -20,6 +20,8 @@ def move(world: World, call: Call, conversation: str, task: str) -> None:
 def change(world: World, call: Call, before: Usage, tools: int) -> None:
     """A counted call reported something new: `before` it, it had used this much and asked for so many tools."""
     delta = counted(call) - before
+    if delta != NOTHING:
+        _compare_again(world, call)
     task = world.task(call.task)
     if task is not None and len(call.uses) != tools:
         task.tool_calls += len(call.uses) - tools
@@ -52,6 +54,25 @@ def recount(world: World, first: str) -> None:
             change(world, call, before, len(call.uses))
 
 
+def _compare_again(world: World, call: Call) -> None:
+    """A call that began before the client's newest sum may explain some of it."""
+    row = world.conversation(call.conversation)
+    if row is not None and call.started <= row.reported:
+        world.recounted[row.id] = None
+
+
+def book(world: World, row: Conversation, task: str, more: Usage) -> None:
+    """What the client counted and no call explains."""
+    if more == NOTHING:
+        return
+    row.usage, row.extra = row.usage + more, row.extra + more
+    world.save("conversations", row)
+    root = world.task(task)
+    if root is not None:
+        root.usage, root.extra = root.usage + more, root.extra + more
+        world.save("tasks", root)
+
+
 def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
     row = world.conversation(id)
     if not id:
@@ -63,7 +84,9 @@ def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
     if sign > 0:
         _note_start(row, call)
     _keep_member(world, row, call, sign)
-    if row.calls <= 0 and not row.sends_agents:
+    if call.started <= row.reported:
+        world.recounted[id] = None
+    if row.calls <= 0 and not row.sends_agents and not row.told:
         world.drop("conversations", id)
     else:
         world.save("conversations", row)
@@ -109,9 +132,11 @@ def _leave(world: World, call: Call, id: str) -> None:
     task.calls -= 1
     task.usage = task.usage - counted(call)
     task.tool_calls -= len(call.uses)
-    if task.calls <= 0:
+    if task.calls <= 0 and (task.stated is None or task.stated.guessed):
         _drop(world, task)
         return
+    if task.stated is not None:
+        world.retold[task.id] = None
     if task.last == call.id:
         newest = world.calls_at(key("in", id))
         if newest:
@@ -155,6 +180,8 @@ def _join(world: World, call: Call) -> None:
     task = world.task(call.task) or Task(
         call.task, call.project, call.conversation, call.line, first=call.id, opened=call.started
     )
+    if call.relation == "seen" or task.stated is not None:
+        _note_first(world, task, call)
     world.add(key("in", task.id), call.started, call.id)
     task.calls += 1
     task.usage = task.usage + counted(call)
@@ -162,6 +189,16 @@ def _join(world: World, call: Call) -> None:
     if (call.started, call.id) >= (task.last_started, task.last):
         _set_last(task, call)
     world.save("tasks", task)
+
+
+def _note_first(world: World, task: Task, call: Call) -> None:
+    """Reports may come in any order: the earliest call is the first."""
+    if call.agent or call.told_agent:
+        task.kind, task.agent, task.session = "sub", call.agent or call.told_agent, call.session
+    first = world.call(task.first)
+    if first is None or first.task != task.id or (call.started, call.id) < (first.started, first.id):
+        task.first = call.id
+    world.retold[task.id] = None
 
 
 def _set_last(task: Task, call: Call) -> None:

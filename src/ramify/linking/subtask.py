@@ -114,11 +114,12 @@ def is_shared(offer: Offer) -> bool:
 
 def exact_offers(world: World, call: Call) -> list[ToolCall]:
     """Tool calls that name this very agent, or that this agent's own request names."""
-    found = world.tools_at(key("agent", call.project, call.session, call.agent)) if call.agent else []
+    agent = call.agent or call.told_agent
+    found = world.tools_at(key("agent", call.project, call.session, agent)) if agent else []
     for native in (call.own_via,):
         if native and (tool := world.tool(ids.tool_call_id(call.project, call.session, native))):
             found = [*found, tool]
-    found = [tool for tool in found if tool.name in world.rules.spawn_tools]  # a shell may print anything
+    found = [tool for tool in found if tool.named or tool.name in world.rules.spawn_tools]  # a shell may print anything
     return [*found, *(tool for id in call.soft_offers if (tool := world.tool(id)))]
 
 
@@ -174,8 +175,9 @@ def _pair_exactly(claim: Call, offers: list[Offer], mine: Pairing, taken: dict[s
     for offer in offers:
         if offer.tool.id in taken or not before(offer.caller, claim) or offer.tool.project != claim.project:
             continue  # nobody is started by a call that came after it: so nobody can be its own ancestor
-        if claim.agent and offer.tool.agent == claim.agent and offer.tool.session == claim.session:
-            rule, certainty = "agent-id-in-result", 1.0
+        agent = claim.agent or claim.told_agent
+        if agent and offer.tool.agent == agent and offer.tool.session == claim.session:
+            rule, certainty = offer.tool.agent_rule or "agent-id-in-result", 1.0
         elif claim.own_via and offer.tool.native == claim.own_via and offer.tool.session == claim.session:
             rule, certainty = "own-result", 1.0
         elif offer.tool.id in claim.soft_offers:

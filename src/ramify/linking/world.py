@@ -11,20 +11,25 @@ from msgspec import Struct
 
 from ramify.linking.chain import Chain, build
 from ramify.model import ids
-from ramify.model.entity import Call, Conversation, Correction, Entity, Line, Task, ToolCall
-from ramify.model.event import ModelAnswered, ModelCalled, Part
+from ramify.model.entity import Call, Conversation, Correction, Entity, Line, Message, Report, Task, ToolCall
+from ramify.model.event import Event, MessageSaid, ModelAnswered, ModelCalled, Part
 
 Entry = tuple[int, str]
 NEWEST = 64  # entries of one key that are looked at; more than that many equal ones tell nothing new
 DAY = 24 * 3600 * 1_000_000
+FOREVER = (1 << 63) - 1
 
 
 class Loader(Protocol):
     def find(self, keys: Sequence[int]) -> dict[int, list[Entry]]: ...
+    def span(self, key: int, low: int, high: int, limit: int, newest: bool) -> list[Entry]: ...
     def load(self, table: str, id: str) -> Entity | None: ...
+    def members(self, conversation: str) -> Sequence[Call]: ...
     def corrected(self) -> Sequence[str]: ...
     def called(self, request: str) -> ModelCalled | None: ...
     def answered(self, response: str) -> ModelAnswered | None: ...
+    def told(self, observation: str) -> Sequence[Event]: ...
+    def message(self, observation: str) -> MessageSaid | None: ...
 
 
 class Rules(Struct, frozen=True):
@@ -69,6 +74,9 @@ class World:
         self.agenda: dict[str, None] = {}
         self.openings: dict[str, None] = {}
         self.unplaced: dict[str, None] = {}
+        self.retold: dict[str, None] = {}  # tasks of which a report said something new
+        self.recounted: dict[str, None] = {}  # conversations whose client's sums must be compared again
+        self._marked: dict[int, dict[Entry, bool]] = {}
         self._pending: dict[int, dict[Entry, bool]] = {}
 
     def forget(self) -> None:
@@ -119,6 +127,14 @@ class World:
     def conversation(self, id: str) -> Conversation | None:
         row = self._get("conversations", id)
         return row if isinstance(row, Conversation) else None
+
+    def message(self, id: str) -> Message | None:
+        row = self._get("messages", id)
+        return row if isinstance(row, Message) else None
+
+    def report(self, id: str) -> Report | None:
+        row = self._get("reports", id)
+        return row if isinstance(row, Report) else None
 
     def correction(self, id: str) -> Correction | None:
         """Asked for every task, there for few: their ids are all remembered."""
@@ -200,6 +216,25 @@ class World:
             entries.remove(entry)
         self.added[key, at, ref] = False
 
+    # -- lines in time: keys of which any stretch can be asked for ------------------------------------------------------
+
+    def mark(self, key: int, at: int, ref: str) -> None:
+        self.add(key, at, ref)
+        self._marked.setdefault(key, {})[at, ref] = True
+
+    def unmark(self, key: int, at: int, ref: str) -> None:
+        self.remove(key, at, ref)
+        self._marked.setdefault(key, {})[at, ref] = False
+
+    def span(self, key: int, low: int = 0, high: int = FOREVER, limit: int = 1_000_000, newest: bool = False) -> list[Entry]:
+        """Entries from `low` to `high`, oldest first: the first `limit` of them, or the last."""
+        marked = self._marked.get(key, {})
+        found = self.loader.span(key, low, high, limit + len(marked), newest)
+        if marked:
+            inside = {entry for entry, there in marked.items() if there and low <= entry[0] <= high}
+            found = sorted(({*found} | inside) - {entry for entry, there in marked.items() if not there})
+        return found[-limit:] if newest else found[:limit]
+
     def calls_at(self, key: int) -> list[Call]:
         return [call for _, ref in self.find(key) if (call := self.call(ref)) is not None]
 
@@ -210,6 +245,14 @@ class World:
         """The newest that did not begin later, oldest first."""
         refs = [ref for when, ref in self.find(key) if when <= at][-most:]
         return [call for ref in refs if (call := self.call(ref)) is not None]
+
+    def members(self, conversation: str) -> list[Call]:
+        """Every call of a conversation, as this batch has it."""
+        stored = {call.id: call for call in self.loader.members(conversation)}
+        for (table, id), row in self.dirty.items():
+            if table == "calls" and isinstance(row, Call) and (id in stored or row.conversation == conversation):
+                stored[id] = row
+        return [call for call in stored.values() if call.conversation == conversation]
 
     def tools_at(self, key: int) -> list[ToolCall]:
         return [tool for _, ref in self.find(key) if (tool := self.tool(ref)) is not None]

@@ -17,6 +17,45 @@ class Answered(Struct, frozen=True, array_like=True):
     tool: bool = False
 
 
+class Told(Struct, frozen=True, array_like=True):
+    """Who said so: the rule, the source and the observation."""
+
+    rule: str
+    source: str
+    observation: str
+    tool: str = ""  # the tool call that it names
+
+
+class Stated(Struct, array_like=True):
+    """What reports say about a task: every source tells some of it, and the order in which they come does not matter."""
+
+    opened: int = 0
+    prompt: str = ""
+    prompt_at: int = 0
+    title: str = ""
+    agent_type: str = ""
+    name: str = ""
+    background: bool = False
+    parent_agent: str = ""
+    from_main: bool = False
+    told: tuple[Told, ...] = ()
+    moved: int = 0
+    status: str = ""
+    native: str = ""
+    run: str = ""  # the workflow that it is a step of
+    guessed: bool = False  # nobody showed the prompt: it is there as long as it has calls
+
+
+class Returned(Struct, array_like=True):
+    """A tool's result as a report has it; the earliest counts."""
+
+    at: int
+    observation: str
+    status: str
+    receipt: bool = False
+    source: str = ""
+
+
 class Call(Struct, array_like=True):
     """One request to a model. A retry is a call of its own with `attempt_of`."""
 
@@ -79,6 +118,12 @@ class Call(Struct, array_like=True):
     soft_offers: tuple[str, ...] = ()  # tools of one's own whose input and result fit this opening
     final: bytes = b""  # fingerprint of the words that ended its turn
     repeated: bool = False  # an earlier attempt of the same call was answered: it counts once
+    twin: str = ""  # the same answer: what the wire has for a reported one, and the other way round
+    under: str = ""  # the tool call inside which a reported answer was given
+    sources: tuple[str, ...] = ()  # which sources reported it
+    complete: bool = False  # a report has the answer's last figures
+    told_agent: str = ""  # the agent whose call it is, where only a report says so
+    order: int = 0  # where a transcript has it; 0: only its time is known
 
 
 class ToolCall(Struct, array_like=True):
@@ -109,6 +154,11 @@ class ToolCall(Struct, array_like=True):
     child: str = ""  # the task it spawned
     server: bool = False
     notice_at: int = 0
+    told: Returned | None = None  # the result, as a report has it
+    closing: Returned | None = None  # the first that is no mere receipt
+    agent_rule: str = ""  # by which rule the agent is known; empty: its result or a notice names it
+    named: bool = False  # reports name it as the origin of some task
+    shown: str = ""  # the report that shows the call itself
 
 
 class Task(Struct, array_like=True):
@@ -138,6 +188,9 @@ class Task(Struct, array_like=True):
     outcome: str = ""  # what the caller's side says: completed, failed, canceled
     outcome_at: int = 0
     session: str = ""
+    stated: Stated | None = None
+    extra: Usage = NOTHING  # booked here, because no call explains it
+    aliases: tuple[str, ...] = ()  # ids that it had before a report told of its prompt
 
 
 class Line(Struct, array_like=True):
@@ -163,6 +216,46 @@ class Conversation(Struct, array_like=True):
     client: str = ""
     forked_from: str = ""
     steady: int = 0  # the last activity of calls that can never move elsewhere
+    told: bool = False  # somebody reported about it
+    extra: Usage = NOTHING  # what the client counted and no call explains
+    reported: int = 0  # when the client's newest sum was reported
+    born: int = 0  # its first sign of life: what it holds from before is another session's
+
+
+class Message(Struct, array_like=True):
+    """A message that was reported. Its words stay in its observation; the main line's belong to the task of their time."""
+
+    id: str
+    project: str = ""
+    line: str = ""  # the agent's task, or the session's conversation
+    at: int = 0
+    position: int = 0
+    observation: str = ""
+    source: str = ""
+    native: str = ""
+    answer: str = ""  # the answer that it is a piece of
+    agent: str = ""
+    session: str = ""
+    under: str = ""
+    before: str = ""
+    side: bool = False
+    start: str = ""  # of a side line without an agent id: the message with which it began
+    copies: tuple[str, ...] = ()  # other sessions that hold it as their history
+    opens: bool = False  # a root task
+    command: int = 0  # 1: a slash command's text, 2: the body behind one, 3: a local command's output
+
+
+class Report(Struct, array_like=True):
+    """What a client counted by itself, and how much of it was booked because no call explains it."""
+
+    id: str
+    conversation: str = ""
+    at: int = 0
+    since_last: bool = False
+    usage: Usage = NOTHING
+    booked: Usage = NOTHING
+    task: str = ""
+    source: str = ""
 
 
 class Correction(Struct, array_like=True):
@@ -175,7 +268,7 @@ class Correction(Struct, array_like=True):
     at: int = 0
 
 
-Entity = Call | ToolCall | Task | Line | Conversation | Correction
+Entity = Call | ToolCall | Task | Line | Conversation | Correction | Message | Report
 TABLES: dict[str, type[Entity]] = {
     "calls": Call,
     "tools": ToolCall,
@@ -183,4 +276,6 @@ TABLES: dict[str, type[Entity]] = {
     "lines": Line,
     "conversations": Conversation,
     "corrections": Correction,
+    "messages": Message,
+    "reports": Report,
 }

@@ -145,6 +145,7 @@ class Hint(Struct, frozen=True):
     reason: str = ""
     meta: bool = False  # the client wrote it; which of its kinds, the words tell
     during_turn: bool = False  # it joined a running turn: it opens nothing
+    begins_turn: bool = False  # the source says that a turn began with it
     agent: str = ""  # the agent that wrote it
 
 
@@ -210,6 +211,7 @@ class TaskMoved(Struct, frozen=True):
     status: str  # our word
     native: str = ""
     under: str = ""
+    ends_turn: bool = False  # the main line's turn is over
     wakes: bool = False  # this turn was begun by a notification, not by a prompt
 
 
@@ -247,8 +249,12 @@ class OperationNamed(Struct, frozen=True):
 
 
 class AgentSeen(Struct, frozen=True):
-    agent: str
-    agent_type: str = ""
+    """A session was at work at that time: what it holds from before is copied from another one."""
+
+    scope: Scope
+    source: str
+    observation: str
+    at: int
 
 
 class Unreadable(Struct, frozen=True):

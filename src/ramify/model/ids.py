@@ -56,3 +56,9 @@ def opened_task_id(call: str) -> str:
 @lru_cache(4096)
 def tool_call_id(project: str, call: str, native: str) -> str:
     return short("tool", project, call, native)
+
+
+@lru_cache(4096)
+def seen_call_id(project: str, message: str) -> str:
+    """A call of which only its answer was reported."""
+    return short("call", project, "message", message)

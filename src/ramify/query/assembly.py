@@ -71,8 +71,12 @@ def tool_shapes(store: Store, rows: list[ToolCall], content: Content) -> list[An
 def tool_shape(store: Store, row: ToolCall, caller: Call | None, tasks: dict[str, Any], content: Content, uses: Any, results: Any) -> Answer:
     use = uses.get(row.native) or content.use(row, caller)
     result = content.server_result(row, caller) if row.server else results.get(row.native)
+    if row.shown or row.told:
+        shown, brought = content.reported(row)
+        use, result = use or shown, result or brought
     task = tasks.get(caller.task) if caller else None
-    phases = ["llm_response"] + (["tool_result"] if row.closed else [])
+    closed = row.closed or (row.told.at if row.told else 0)
+    phases = ["llm_response"] + (["tool_result"] if closed or row.told else [])
     return {
         "id": row.id,
         "call_id": row.native,
@@ -83,12 +87,12 @@ def tool_shape(store: Store, row: ToolCall, caller: Call | None, tasks: dict[str
         "phases": phases,
         "args": use.get("input", use.get("input_text")),
         "result": result_value(result) if result else None,
-        "status": row.status,
+        "status": row.status if row.closed or not row.told else row.told.status,
         "agent_name": (task.agent_type or task.agent or None) if isinstance(task, Task) else None,
         "timestamp": iso(row.opened),
-        "closed": iso(row.closed),
-        "duration_ms": (row.closed - row.opened) / 1000 if row.closed and row.opened else None,
+        "closed": iso(closed),
+        "duration_ms": max(closed - row.opened, 0) / 1000 if closed and row.opened else None,
         "spawned": [row.child] if row.child else [],
-        "result_source": "wire" if row.closed else None,
+        "result_source": "wire" if row.closed else "history" if row.told else None,
         "refs": [{"protocol": "claude", "kind": "tool_use", "value": row.native}],
     }

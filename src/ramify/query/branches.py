@@ -27,6 +27,9 @@ def _names(lines: list[Line]) -> dict[str, str]:
     for line in lines:
         kind = line.kind
         if kind == "root":
+            if line.id == line.conversation:  # the main line, as reports have it
+                names[line.id] = "main"
+                continue
             if not has_main:
                 has_main = True
                 names[line.id] = "main"

@@ -5,11 +5,13 @@ from typing import Any
 import msgspec
 
 from ramify.model.entity import Call, ToolCall
-from ramify.model.observation import Request, Response
+from ramify.model.event import MessageSaid
+from ramify.model.observation import Record, Request, Response
 from ramify.protocols.anthropic.answer import Answer
 from ramify.protocols.anthropic.decode import plain_body, read_answer
 from ramify.protocols.anthropic.normal import CLEARED, blocks_of, result_text
 from ramify.protocols.anthropic.wire import Envelope, read_envelope
+from ramify.protocols.claude.decode import decode
 from ramify.storage.base import Store
 
 Block = dict[str, Any]
@@ -55,6 +57,20 @@ class Content:
                 if b"tool_" in raw:
                     _collect(parse(raw), wanted, uses, results)
         return uses, results
+
+    def reported(self, tool: ToolCall) -> tuple[Block, Block]:
+        """The call and its result, as reports show them."""
+        return self._block(tool.shown, "id", tool.native), self._block(
+            tool.told.observation if tool.told else "", "tool_use_id", tool.native
+        )
+
+    def _block(self, observation: str, name: str, native: str) -> Block:
+        seen = self.store.observation(observation) if observation else None
+        for event in decode(seen) if isinstance(seen, Record) else ():
+            for block in event.blocks if isinstance(event, MessageSaid) else ():
+                if block.get(name) == native:
+                    return block
+        return {}
 
     def use(self, tool: ToolCall, caller: Call | None) -> Block:
         if caller is None:

@@ -7,17 +7,17 @@ from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
 from ramify.model.link import Link
 from ramify.model.moment import iso
 from ramify.model.observation import Request, Response
-from ramify.query import family, found_text, skeleton
+from ramify.query import family, found_text, skeleton, told
 from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes, tool_shapes
 from ramify.query.content import Content
 from ramify.query.errors import Ambiguous, BadQuestion, NotFound
 from ramify.query.resolve import resolve
-from ramify.query.said import messages_of, reasoning_of
 from ramify.query.shapes import (
     candidate_shapes,
     link_shape,
     usage_shape,
 )
+from ramify.query.speech import Speech
 from ramify.storage.base import Ask, Store
 
 Answer = dict[str, Any]
@@ -54,7 +54,7 @@ class Questions:
         items: list[Answer] = []
         after = cursor
         while True:  # status is judged, not stored: pages are read until one is full
-            rows, after = self._page("tasks", "opened", where, limit, after)
+            rows, after = self._page("tasks", "opened", where, limit, after, {"kind": "none"})
             shapes = task_shapes(self.store, [row for row in rows if isinstance(row, Task)])
             items += [shape for shape in shapes if status in (None, shape["status"])]
             if status is None or after is None or len(items) >= limit:
@@ -69,14 +69,15 @@ class Questions:
             where["task"] = resolve(self.store, task, ("tasks",))[1].id
         if conversation:
             where["conversation"] = resolve(self.store, conversation, ("conversations",))[1].id
-        rows, after = self._page("calls", "started", where, limit, cursor)
+        rows, after = self._page("calls", "started", where, limit, cursor, {"kind": "twin"})
         return {"items": call_shapes(self.store, [row for row in rows if isinstance(row, Call)]), "next": after}
 
     def _page(
-        self, table: str, order: str, where: dict[str, str], limit: int, cursor: str | None
+        self, table: str, order: str, where: dict[str, str], limit: int, cursor: str | None,
+        without: dict[str, str] | None = None,
     ) -> tuple[list[Entity], str | None]:
         limit = limit or ALL
-        rows = self.store.page(table, Ask(order, where, limit + 1, read_cursor(cursor)))
+        rows = self.store.page(table, Ask(order, where, limit + 1, read_cursor(cursor), without=without or {}))
         if len(rows) <= limit:
             return rows, None
         last = rows[limit - 1]
@@ -171,29 +172,46 @@ class Questions:
         return {"items": tool_shapes(self.store, page, Content(self.store)), "next": after}
 
     def messages(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
-        return self._said(id, tree, limit, cursor, messages_of)
+        return self._said(id, tree, limit, cursor, Speech(self.store).messages)
 
     def reasoning(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
-        return self._said(id, tree, limit, cursor, reasoning_of)
+        return self._said(id, tree, limit, cursor, Speech(self.store).reasoning)
 
     def _said(self, id: str, tree: bool, limit: int, cursor: str | None, read: Any) -> Answer:
-        """A page ends between two calls' worth, never inside one: the cursor names a call and a place in it."""
-        calls = self._calls_of(id, tree)
-        tasks = {task.id: task for task in self.store.among("tasks", "id", sorted({call.task for call in calls}))}
+        """The cursor names a unit (a call's worth, a reported message) and a place in it."""
+        units = self._units_of(id, tree)
+        named = sorted({unit.task if isinstance(unit, Call) else unit.rows[0].line for unit in units})
+        tasks = {task.id: task for task in self.store.among("tasks", "id", named)}
         start, skip = read_place(cursor)
-        content = Content(self.store)
         items: list[Answer] = []
-        for index in range(start, len(calls)):
-            found = read(content, calls[index], tasks.get(calls[index].task))
+        for index in range(start, len(units)):
+            found = read(units, index, tasks)
             room = (limit or ALL) - len(items)
             fresh = found[skip:]
             items += fresh[:room]
             if len(fresh) > room:
                 return {"items": items, "next": write_place(index, skip + room)}
             skip = 0
-            if len(items) >= (limit or ALL) and index + 1 < len(calls):
+            if len(items) >= (limit or ALL) and index + 1 < len(units):
                 return {"items": items, "next": write_place(index + 1, 0)}
         return {"items": items, "next": None}
+
+    def _units_of(self, id: str, tree: bool) -> list[Call | told.Unit]:
+        """What was said, in order: by calls that the wire showed, and by reports."""
+        _, row = resolve(self.store, id, ("tasks", "conversations", "calls"))
+        calls = [call for call in self._calls_of(id, tree) if call.relation != "seen"]
+        if isinstance(row, Call):
+            rows = told.units(self.store, [row.task]) if row.relation == "seen" else []
+            reports = [unit for unit in rows if unit.rows[0].answer == row.message]
+        else:
+            reports = told.units(self.store, self._task_ids(row, tree))
+        return sorted([*calls, *reports], key=lambda unit: unit.started if isinstance(unit, Call) else unit.at)
+
+    def _task_ids(self, row: Entity, tree: bool) -> list[str]:
+        if isinstance(row, Conversation):
+            return [task.id for task in self._tasks_of(row.id)]
+        assert isinstance(row, Task)
+        return [row.id, *(task.id for task in _flat(family.descend(self.store, [row]), row.id))] if tree else [row.id]
 
     def why(self, id: str) -> Answer:
         """Every link with rule, certainty and evidence, and the candidates that lost."""
@@ -247,12 +265,12 @@ class Questions:
         return {
             "seq": self.seq(),
             "conversations": self.store.count("conversations"),
-            "tasks": self.store.count("tasks"),
+            "tasks": self.store.count("tasks", without={"kind": "none"}),
             "roots": self.store.count("tasks", {"kind": "root"}),
-            "calls": self.store.count("calls"),
+            "calls": self.store.count("calls", without={"kind": "twin"}),
             "running": self.store.count("calls", {"status": "running"}),
             "failed": self.store.count("calls", {"status": "error"}),
-            "aborted": self.store.count("calls", {"status": "aborted"}),
+            "aborted": self.store.count("calls", {"status": "aborted"}, {"kind": "twin"}),
             "tool_calls": self.store.count("tools"),
             "usage": usage_shape(total) if total else None,
             "unreadable": self.store.count_unreadable(),
@@ -293,8 +311,7 @@ class Questions:
             rows = self.store.page("calls", Ask("started", {"conversation": row.id}, ALL, ascending=True))
         else:
             assert isinstance(row, Task)
-            tasks = [row.id, *(task.id for task in _flat(family.descend(self.store, [row]), row.id))] if tree else [row.id]
-            rows = self.store.among("calls", "task", tasks)
+            rows = self.store.among("calls", "task", self._task_ids(row, tree))
         return sorted((call for call in rows if isinstance(call, Call)), key=lambda call: (call.started, call.id))
 
     def _cut(self, items: list[Answer], limit: int, cursor: str | None) -> Answer:

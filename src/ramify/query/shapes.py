@@ -56,9 +56,10 @@ def ref(protocol: str, kind: str, value: str) -> Shape:
 
 
 def task_status(task: Task) -> str:
-    """What the caller's side says wins, unless the agent was resumed since; else the last call tells."""
-    if task.outcome and task.outcome_at >= task.last_started:
-        return task.outcome
+    """What the caller's side or a report says wins, unless the agent was resumed since; else the last call tells."""
+    ends = _ends(task)
+    if ends:
+        return "canceled" if "canceled" in (status for _, status in ends) else max(ends)[1]
     match task.last_status:
         case "running":
             return "working"
@@ -69,18 +70,29 @@ def task_status(task: Task) -> str:
         case "ok":
             return "working" if task.last_stop in AT_WORK else "completed"
         case _:
-            return "unknown"
+            return "submitted" if task.stated is not None else "unknown"
+
+
+def _ends(task: Task) -> list[tuple[int, str]]:
+    """What was said about it since its last call began; at one moment an end outweighs a beginning."""
+    said = [(task.outcome_at, task.outcome)] if task.outcome else []
+    if task.stated is not None and task.stated.status:
+        said.append((task.stated.moved, task.stated.status))
+    since = [(at, status) for at, status in said if at >= task.last_started]
+    over = [end for end in since if end[1] != "working"]
+    return over if over and max(over)[0] >= max(since)[0] else since
 
 
 def task_closed(task: Task) -> int:
     if task_status(task) not in DONE:
         return 0
-    return task.last_ended or task.outcome_at
+    return max(task.last_ended, task.outcome_at, task.stated.moved if task.stated else 0)
 
 
 def task_shape(task: Task, branch: str | None) -> Shape:
     closed = task_closed(task)
-    refs = [ref("claude", "agent", task.agent)] if task.agent else []
+    agent = "" if task.agent.startswith("@") else task.agent  # a stand-in: nobody named the agent
+    refs = [ref("claude", "agent", agent)] if agent else []
     if task.session:
         refs.append(ref("claude", "session", task.session))
     return {
@@ -88,10 +100,10 @@ def task_shape(task: Task, branch: str | None) -> Shape:
         "title": task.title,
         "prompt": task.prompt,
         "prompt_author": task.prompt_author or "unknown",
-        "agent": task.agent or None,
+        "agent": agent or None,
         "agent_type": task.agent_type or None,
         "status": task_status(task),
-        "native_status": task.last_stop or task.last_status or None,
+        "native_status": (task.stated.native if task.stated else "") or task.last_stop or task.last_status or None,
         "flags": ["orphan"] if task.kind == "sub" and task.link is None else [],
         "conversation": task.conversation,
         "branch": branch,
@@ -107,9 +119,16 @@ def task_shape(task: Task, branch: str | None) -> Shape:
         "subtasks": 0,
         "tool_calls": task.tool_calls,
         "refs": refs,
-        "native": {},
+        "native": _native(task),
         "project": task.project,
     }
+
+
+def _native(task: Task) -> Shape:
+    stated = task.stated
+    if stated is None or task.kind == "root":
+        return {}
+    return {key: value for key, value in (("name", stated.name), ("background", stated.background)) if value}
 
 
 def call_kind(call: Call) -> str:
@@ -152,6 +171,7 @@ def call_shape(call: Call, branch: str | None, attempt: int) -> Shape:
         "agent": call.agent or None,
         "refs": call_refs(call),
         "observations": [seen for seen in (call.request, call.response) if seen],
+        "sources": sorted({call.source, *call.sources} - {""}),
         "project": call.project,
     }
 

@@ -46,6 +46,16 @@ STEPS: tuple[str, ...] = (
     """,
     # What lies beside the file (the search index) can tell whether it belongs to it.
     "INSERT INTO facts VALUES ('identity', random() & 0x7fffffffffffffff)",
+    # Sources that report messages and sums of their own.
+    """
+    CREATE TABLE messages (
+        row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, line TEXT NOT NULL, at INTEGER NOT NULL, doc BLOB NOT NULL);
+    CREATE INDEX messages_line ON messages (line, at, id);
+    CREATE TABLE reports (
+        row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, conversation TEXT NOT NULL, at INTEGER NOT NULL,
+        doc BLOB NOT NULL);
+    CREATE INDEX reports_conversation ON reports (conversation, at, id);
+    """,
 )
 
-PROJECTIONS = ("calls", "tools", "tasks", "lines", "conversations", "corrections", "keys", "refs", "unreadable")
+PROJECTIONS = ("calls", "tools", "tasks", "lines", "conversations", "corrections", "messages", "reports", "keys", "refs", "unreadable")

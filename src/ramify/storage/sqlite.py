@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ramify.model.entity import TABLES, Call, Conversation, Entity, Line, Task, ToolCall
+from ramify.model.entity import TABLES, Call, Conversation, Entity, Line, Message, Report, Task, ToolCall
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, StoreDown
@@ -29,6 +29,8 @@ _COLUMNS = {
     "lines": ("conversation", "kind", "started", "position"),
     "conversations": ("project", "session", "active"),
     "corrections": (),
+    "messages": ("line", "at"),
+    "reports": ("conversation", "at"),
 }
 
 
@@ -36,6 +38,8 @@ def columns_of(row: Entity) -> tuple[Any, ...]:
     match row:
         case Call():
             kind = "utility" if row.utility else "subagent" if row.agent or row.line == row.task else "main"
+            if row.relation == "seen" and row.twin:
+                kind = "twin"  # the wire's call stands for both
             return (
                 row.project, row.conversation, row.task, row.line, row.attempt_of, row.started, row.status, kind,
                 row.source,
@@ -48,6 +52,10 @@ def columns_of(row: Entity) -> tuple[Any, ...]:
             return row.conversation, row.kind, row.order, row.position
         case Conversation():
             return row.project, row.session, row.active
+        case Message():
+            return row.line, row.at
+        case Report():
+            return row.conversation, row.at
         case _:
             return ()
 
@@ -234,12 +242,18 @@ class Sqlite:
         sql = "SELECT at, ref FROM keys WHERE key = ? ORDER BY at DESC, ref DESC LIMIT ?"
         return {key: self._read(sql, (key, NEWEST))[::-1] for key in keys}
 
+    def span(self, key: int, low: int, high: int, limit: int, newest: bool) -> list[Entry]:
+        direction = "DESC" if newest else "ASC"
+        sql = f"SELECT at, ref FROM keys WHERE key = ? AND at BETWEEN ? AND ? ORDER BY at {direction}, ref {direction} LIMIT ?"
+        found = self._read(sql, (key, low, high, limit))
+        return found[::-1] if newest else found
+
     def load(self, table: str, id: str) -> Entity | None:
         rows = self._read(f"SELECT doc FROM {table} WHERE id = ?", (id,))
         return _decoders[table].decode(rows[0][0]) if rows else None
 
     def page(self, table: str, ask: Ask) -> list[Entity]:
-        clauses, parameters = _equal(ask.where)
+        clauses, parameters = _equal(ask.where, ask.without)
         direction, compare = ("ASC", ">") if ask.ascending else ("DESC", "<")
         if ask.behind is not None:
             clauses.append(f"({ask.order}, id) {compare} (?, ?)")
@@ -257,8 +271,8 @@ class Sqlite:
             found += [_decoders[table].decode(row[0]) for row in rows]
         return found
 
-    def count(self, table: str, where: dict[str, str] | None = None) -> int:
-        clauses, parameters = _equal(where or {})
+    def count(self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None) -> int:
+        clauses, parameters = _equal(where or {}, without or {})
         sql = f"SELECT count(*) FROM {table}" + (f" WHERE {' AND '.join(clauses)}" if clauses else "")
         return int(self._read(sql, parameters)[0][0])
 
@@ -300,13 +314,14 @@ class Sqlite:
         self.search.close()
 
 
-def _equal(where: dict[str, str]) -> tuple[list[str], list[Any]]:
+def _equal(where: dict[str, str], without: dict[str, str]) -> tuple[list[str], list[Any]]:
     """`running` is written out: SQLite uses the small index of what runs only where it can see the word."""
     if where.get("status") == "running":
         clauses, rest = ["status = 'running'"], {column: value for column, value in where.items() if column != "status"}
     else:
         clauses, rest = [], where
-    return [*clauses, *(f"{column} = ?" for column in rest)], list(rest.values())
+    clauses += [*(f"{column} = ?" for column in rest), *(f"{column} <> ?" for column in without)]
+    return clauses, [*rest.values(), *without.values()]
 
 
 def _mistake(url: str, text: str) -> UserMistake:

@@ -99,7 +99,7 @@ def answer(seen: Seen, message: dict[str, Any], part: Part | None, status: str, 
 
 def named_agents(seen: Seen, tool: str, value: dict[str, Any], rule: str) -> list[Event]:
     """By a call's structured result: the call started an agent, woke one, or started a workflow."""
-    if text(value.get("agentId")) and text(value.get("status")):
+    if text(value.get("agentId")) and text(value.get("status")) and "prompt" in value:
         return started_agent(seen, tool, value, rule)
     if woken := text(value.get("resumedAgentId")):
         return [TaskMoved(seen.child(woken), *seen.stamp, "working", "resumed")]
@@ -109,19 +109,23 @@ def named_agents(seen: Seen, tool: str, value: dict[str, Any], rule: str) -> lis
 
 
 def started_agent(seen: Seen, tool: str, value: dict[str, Any], rule: str) -> list[Event]:
+    """Until 2.1.112 an agent that failed is said to be completed; its last answer, which no model gave, cost nothing."""
     agent, status = text(value.get("agentId")), text(value.get("status"))
     child = seen.child(agent)
+    opened = TaskOpened(
+        replace(child, parent_agent=seen.scope.agent),
+        *seen.stamp,
+        prompt=text(value.get("prompt")),
+        title=text(value.get("description")),
+        agent_type=text(value.get("agentType")),
+        from_main=not (seen.scope.agent or seen.under or seen.place.side),
+    )
+    launched = status.endswith("_launched")
     events: list[Event] = [
         TaskReferred(child, *seen.stamp, rule, tool),
-        TaskOpened(
-            replace(child, parent_agent=seen.scope.agent),
-            *seen.stamp,
-            prompt=text(value.get("prompt")),
-            title=text(value.get("description")),
-            agent_type=text(value.get("agentType")),
-            background=True if status.endswith("_launched") else None,
-        ),
+        replace(opened, background=True) if launched else replace(opened, at=0),  # a report tells the end's time
     ]
     if status == "completed":
-        events.append(TaskMoved(child, *seen.stamp, status, status))
+        failed = value.get("totalTokens") == 0
+        events.append(TaskMoved(child, *seen.stamp, "failed" if failed else "completed", status))
     return events

@@ -186,7 +186,7 @@ def result(seen: Seen, fields: dict[str, Any]) -> list[Event]:
     """The end of a turn. What began it, if no prompt did, stands in its origin."""
     kind = text(mapping(fields.get("origin")).get("kind"))
     status, native = outcome(fields)
-    turn = TaskMoved(seen.scope, *seen.stamp, status, native, wakes=kind not in ("", "human"))
+    turn = TaskMoved(seen.scope, *seen.stamp, status, native, ends_turn=True, wakes=kind not in ("", "human"))
     return [turn, *usage_of(seen, fields)]
 
 

@@ -1,0 +1,234 @@
+"""Puts a task together from all that was reported about it, beside what the wire shows."""
+
+from ramify.linking import results, rollup, turns
+from ramify.linking.statement import INSIDE, SIDE
+from ramify.linking.world import World, key
+from ramify.model import ids
+from ramify.model.entity import Call, Line, Stated, Task, Told, ToolCall
+from ramify.model.link import Candidate, Link
+
+# Strongest first: what the client wrote down when it spawned, then what it said later.
+RULES = (
+    "sidecar", "task-started", "parent-tool-use-id", "agent-id-in-result", "workflow-run", "hook", "task-notification",
+)
+ANSWERING = "SendMessage"  # wakes an agent that is there; it spawns none
+
+
+def retell(world: World, id: str) -> None:
+    task = world.task(id)
+    if task is None:
+        return
+    first = world.call(task.first)
+    if task.kind == "root":
+        if task.stated is not None or (first is not None and first.relation == "seen"):
+            _retell_root(world, task, first)
+    elif first is not None and first.relation == "agent":
+        world.unplaced[first.id] = None  # the wire has it too, and puts both together
+    else:
+        _retell_agent(world, task, first)
+
+
+# -- root tasks --------------------------------------------------------------------------------------------------------
+
+
+def _retell_root(world: World, task: Task, first: Call | None) -> None:
+    stated = task.stated
+    if stated is not None and not stated.guessed:
+        task.opened, task.prompt, task.prompt_author = stated.opened, stated.prompt, "human"
+        task.title = first_line(stated.prompt)
+    elif first is not None:  # a turn whose prompt nobody showed
+        task.opened, task.session, task.prompt_author = first.started, first.session, "unknown"
+        task.stated = stated = Stated(first.started, guessed=True)
+    task.conversation = turns.conversation_of(task.project, task.session)
+    task.line = task.line or task.conversation
+    if stated is not None:
+        stated.moved, stated.status, stated.native = turns.last_end(world, task)
+    _put_main_line(world, task)
+    world.save("tasks", task)
+    rollup.note_root(world, task)
+
+
+def _put_main_line(world: World, task: Task) -> None:
+    line = world.line(task.conversation)
+    if line is None or task.opened < line.order:
+        world.save("lines", Line(task.conversation, task.conversation, "root", task.opened))
+
+
+def first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0][:200]
+
+
+# -- sub-tasks ---------------------------------------------------------------------------------------------------------
+
+
+def _retell_agent(world: World, task: Task, first: Call | None) -> None:
+    stated = task.stated or Stated()
+    before = _facts(task)
+    if task.agent.startswith(SIDE) and not task.calls:
+        _hide(world, task)  # the wire shows the same calls under a task of its own
+        return
+    task.kind, task.prompt_author = "sub", "agent"
+    task.conversation, task.line = turns.conversation_of(task.project, task.session), task.id
+    task.opened = min(at for at in (stated.opened, first.started if first else 0, 1 << 62) if at)
+    link, caller = stated_link(world, task, None, "")
+    tool = world.tool(link.via_id) if link else None
+    put_words(task, tool)
+    task.prompt = task.prompt or (tool.prompt_text if tool else "")
+    task.title = task.title or (tool.title if tool else "") or first_line(task.prompt)
+    _set_link(world, task, link, caller)
+    put_line(world, task, tool)
+    if tool is not None and tool.prompt != results.WORKFLOW:
+        if tool.child != task.id:
+            tool.child = task.id
+            world.save("tools", tool)
+        results.settle_outcome(world, tool)
+    if _facts(task) != before:
+        world.save("tasks", task)
+
+
+def _facts(task: Task) -> tuple[object, ...]:
+    return task.kind, task.conversation, task.opened, task.agent_type, task.title, task.prompt, task.link, task.parent
+
+
+def _hide(world: World, task: Task) -> None:
+    if task.kind != "none":
+        task.kind, task.conversation, task.parent, task.link = "none", "", "", None
+        world.drop("lines", task.id)
+        world.save("tasks", task)
+
+
+def put_words(task: Task, tool: ToolCall | None) -> None:
+    """Reports name an agent's own type and title; a header only says `custom`."""
+    stated = task.stated
+    if stated is not None:
+        task.agent_type = stated.agent_type or task.agent_type or (tool.agent_type if tool else "")
+        task.title = stated.title or task.title
+        task.prompt = stated.prompt or task.prompt
+
+
+def _set_link(world: World, task: Task, link: Link | None, caller: str) -> None:
+    if caller != task.caller:
+        if task.caller:
+            world.remove(key("spawned", task.caller), 0, task.id)
+        if caller:
+            world.add(key("spawned", caller), 0, task.id)
+    task.caller, task.link, task.parent = caller, link, link.parent if link else ""
+
+
+def put_line(world: World, task: Task, tool: ToolCall | None) -> None:
+    """Sub-tasks are numbered by the calls that spawned them; where those are unknown, by their own beginning."""
+    caller = world.call(tool.call) if tool else None
+    order, position = task.opened, 0
+    if tool and caller:
+        waited = min(max(task.opened - caller.started, 0), (1 << 40) - 1)
+        order, position = caller.started, (min(tool.block, 1 << 20) << 40) + waited
+    line = Line(task.id, task.conversation, "subtask", order, position, task.first)
+    if world.line(task.id) != line:
+        world.save("lines", line)
+
+
+def stated_link(world: World, task: Task, known: Link | None, known_caller: str) -> tuple[Link | None, str]:
+    """The strongest word of the reports; `known` is what the wire says, which keeps its candidates and its evidence."""
+    correction = world.correction(task.id)
+    if correction is not None:
+        return _corrected(world, correction.act, correction.parent, correction.observation)
+    found = _named(world, task)
+    if not found:
+        if known is not None:
+            return known, known_caller
+        return _by_prompt(world, task) if task.agent.startswith(SIDE) else (_loose(world, task), "")
+    rule, native = found[0].rule, found[0].tool
+    tool = world.tool(ids.tool_call_id(task.project, task.session, native))
+    caller = world.call(tool.call) if tool else None
+    parent = caller.task if caller else _parent(world, task)
+    evidence = [told.observation for told in found if told.tool == native]
+    lost: tuple[Candidate, ...] = ()
+    if known is not None:
+        lost = known.candidates
+        if known.via == native:
+            evidence += known.evidence
+        elif known.via_id:
+            lost = (*lost, Candidate(known.via_id, known.rule, known.certainty, "a report names another call"))
+    if not parent or parent == task.id:
+        return known, known_caller
+    link = Link(
+        "spawned", parent, rule, 1.0, native, tool.id if tool else "", tuple(dict.fromkeys(evidence)), lost
+    )
+    return link, caller.id if caller else ""
+
+
+def _named(world: World, task: Task) -> list[Told]:
+    """Every word that names a spawning call, strongest first."""
+    stated = task.stated or Stated()
+    found = [told for told in stated.told if told.tool and told.rule in RULES]
+    if stated.run:
+        for _, ref in world.find(key("run", task.project, task.session, stated.run)):
+            native, observation = ref.split(" ", 1)
+            found.append(Told("workflow-run", "", observation, native))
+    if task.agent.startswith(INSIDE) and not task.agent.startswith(SIDE):
+        found.append(Told("parent-tool-use-id", "", "", task.agent.removeprefix(INSIDE)))
+    elif not found:
+        found = [
+            Told("agent-id-in-result", "", tool.agent_evidence, tool.native)
+            for tool in world.tools_at(key("agent", task.project, task.session, task.agent))
+            if tool.agent == task.agent and tool.name in world.rules.spawn_tools
+        ]
+    names = {told.tool: world.tool(ids.tool_call_id(task.project, task.session, told.tool)) for told in found}
+    spawning = [told for told in found if (tool := names[told.tool]) is None or tool.name != ANSWERING]
+    return sorted(spawning, key=lambda told: (RULES.index(told.rule), told.tool, told.source, told.observation))
+
+
+def _parent(world: World, task: Task) -> str:
+    """Whose sub-task it is, where the spawning call itself was not seen."""
+    stated = task.stated or Stated()
+    if stated.parent_agent:
+        return ids.agent_task_id(task.project, task.session, stated.parent_agent)
+    return turns.turn_at(world, task.project, task.session, task.opened) or _newest_root(world, task)
+
+
+def _newest_root(world: World, task: Task) -> str:
+    world.add(key("loose-told", task.conversation), task.opened, task.id)
+    roots = [ref for at, ref in world.find(key("roots", task.conversation)) if at <= task.opened]
+    return roots[-1] if roots else ""
+
+
+def _loose(world: World, task: Task) -> Link | None:
+    """The reports name the parent, though not the call; a task of which not even that is known stays unattached."""
+    stated = task.stated or Stated()
+    if not (stated.parent_agent or stated.from_main):
+        return None
+    parent = _parent(world, task)
+    if not parent or parent == task.id:
+        return None
+    evidence = tuple(told.observation for told in stated.told)
+    return Link("spawned", parent, "parent-agent", 1.0, evidence=evidence[:4])
+
+
+def _by_prompt(world: World, task: Task) -> tuple[Link | None, str]:
+    """Old clients name no agent: the n-th line that began with a prompt is the n-th call that gave it."""
+    stated = task.stated or Stated()
+    prompt = results.prompt_key(stated.prompt)
+    lines = [ref for _, ref in world.find(key("lines", task.project, task.session, prompt))]
+    offers = sorted(
+        (caller.started, tool.block, tool.id, tool, caller)
+        for tool in world.tools_at(key("offer", task.project, task.session, prompt))
+        if (caller := world.call(tool.call)) is not None
+    )
+    place = lines.index(task.id) if task.id in lines else len(offers)
+    if place >= len(offers):
+        return None, ""
+    *_, tool, caller = offers[place]
+    certainty = 0.95 if len(offers) == len(lines) == 1 else 0.6
+    lost = tuple(Candidate(other[2], "prompt-match", 0.5, "another call with the same prompt comes first") for other in offers if other[3] is not tool)
+    link = Link("spawned", caller.task, "prompt-match", certainty, tool.native, tool.id, (), lost[:8])
+    return link, caller.id
+
+
+def _corrected(world: World, act: str, parent: str, observation: str) -> tuple[Link | None, str]:
+    if act == "unlink":
+        return None, ""
+    tool = world.tool(parent)
+    caller = world.call(tool.call) if tool else None
+    if tool is not None and caller is not None:
+        return Link("spawned", caller.task, "manual", 1.0, tool.native, tool.id, (observation,)), caller.id
+    return Link("spawned", parent, "manual", 1.0, evidence=(observation,)), ""

@@ -1,0 +1,77 @@
+"""The client's own sums, compared with the calls at hand: what no call explains is booked on the root task.
+
+Cumulative on both sides, so that a call which the client counted a turn later is not booked twice.
+"""
+
+from msgspec import structs
+
+from ramify.linking import rollup, turns
+from ramify.linking.statement import note_told
+from ramify.linking.world import World, key
+from ramify.model.entity import Conversation, Report
+from ramify.model.event import UsageReported
+from ramify.model.usage import NOTHING, Usage
+
+
+def reported(world: World, event: UsageReported) -> None:
+    scope = event.scope
+    note_told(world, scope, event.at)
+    conversation = turns.conversation_of(scope.project, scope.session)
+    total = NOTHING
+    for _, tokens, cost in event.models:
+        total = total + Usage(
+            0, tokens.input, tokens.output, tokens.cache_read, tokens.write_5m + tokens.write_1h, cost or 0, int(cost is None)
+        )
+    world.save("reports", Report(event.observation, conversation, event.at, event.since_last, total, source=event.source))
+    world.mark(key("reports", conversation), event.at, event.observation)
+    row = world.conversation(conversation)
+    if row is not None and event.at > row.reported:
+        row.reported = event.at
+        world.save("conversations", row)
+    world.recounted[conversation] = None
+
+
+def compare(world: World, conversation: str) -> None:
+    """Books anew what the reports say beyond the calls that began before them."""
+    row = world.conversation(conversation)
+    every = [report for _, ref in world.span(key("reports", conversation)) if (report := world.report(ref))]
+    if row is None or not every:
+        return
+    used = _believed(every, bool(row.forked_from))
+    calls = sorted(((call.started, rollup.counted(call)) for call in world.members(conversation)), key=lambda one: one[0])
+    told, booked, explained, at = NOTHING, NOTHING, NOTHING, 0
+    for report in every:
+        more = NOTHING
+        if report in used:
+            told = told + report.usage if report.since_last else report.usage
+            while at < len(calls) and calls[at][0] <= report.at:
+                explained, at = explained + calls[at][1], at + 1
+            more = _beyond(_beyond(told, explained), booked)
+            booked = booked + more
+        _book(world, row, report, more)
+
+
+def _believed(reports: list[Report], forked: bool) -> list[Report]:
+    """Sums since the last one add up. A sum since the beginning says the same again, and a fork's has its origin's in it."""
+    since_last = [report for report in reports if report.since_last]
+    return since_last or ([] if forked else reports)
+
+
+def _beyond(one: Usage, other: Usage) -> Usage:
+    """How much more the first has; never less than nothing. Money that has no price on one side has none here."""
+    more = one - other
+    tokens = Usage(0, max(more.input, 0), max(more.output, 0), max(more.cache_read, 0), max(more.cache_write, 0))
+    if tokens == NOTHING:
+        return NOTHING
+    unpriced = bool(one.unpriced or other.unpriced)
+    return structs.replace(tokens, cost_nano=0 if unpriced else max(more.cost_nano, 0), unpriced=int(unpriced))
+
+
+def _book(world: World, row: Conversation, report: Report, more: Usage) -> None:
+    root = turns.root_at(world, row.project, row.session, report.at) if more != NOTHING else ""
+    if (report.booked, report.task) == (more, root):
+        return
+    rollup.book(world, row, report.task, NOTHING - report.booked)
+    rollup.book(world, row, root, more)
+    report.booked, report.task = more, root
+    world.save("reports", report)

@@ -1,0 +1,211 @@
+"""The main line of a session as reports tell it: prompts open root tasks, everything after belongs to the newest.
+
+In a transcript the order of lines counts, for times there may run backwards; elsewhere time is all there is. A stream
+without prompts still shows where a turn ended: then each turn is a root task whose prompt is unknown.
+"""
+
+from ramify.linking import rollup
+from ramify.linking.world import FOREVER, World, key
+from ramify.model import ids
+from ramify.model.entity import Call, Message, Stated, Task
+from ramify.model.event import TaskMoved
+
+SLACK = 2_000_000  # a prompt is written down a moment before or after its request leaves
+FILE, TIME = "file", "time"
+
+
+def conversation_of(project: str, session: str) -> str:
+    return ids.session_conversation_id(project, session)
+
+
+def turns_key(axis: str, project: str, session: str) -> int:
+    return key("turns", axis, project, session)
+
+
+def main_key(axis: str, project: str, session: str) -> int:
+    return key("main-line", axis, project, session)
+
+
+def ends_key(project: str, session: str) -> int:
+    return key("ends", project, session)
+
+
+def words_key(project: str, session: str, words: str) -> int:
+    return key("prompt-words", project, session, " ".join(words.split()))
+
+
+# -- where something stands --------------------------------------------------------------------------------------------
+
+
+def turn_at(world: World, project: str, session: str, at: int) -> str:
+    """The root task of the newest reported prompt at that time; empty where none is known."""
+    return _newest(world, TIME, project, session, at)
+
+
+def _newest(world: World, axis: str, project: str, session: str, place: int) -> str:
+    found = world.span(turns_key(axis, project, session), 0, place, 1, newest=True)
+    return found[0][1] if found else ""
+
+
+def root_at(world: World, project: str, session: str, at: int) -> str:
+    """The newest root task at that time, whoever knows of it."""
+    told = turn_at(world, project, session, at)
+    if told:
+        return told
+    roots = [ref for when, ref in world.find(key("roots", conversation_of(project, session))) if when <= at]
+    return roots[-1] if roots else ""
+
+
+def turn_of(world: World, row: Call | Message) -> str:
+    """The root task of a reported call or message of the main line; it may be one whose prompt is unknown."""
+    at, place = (row.started, row.order) if isinstance(row, Call) else (row.at, row.position)
+    if place and (found := _newest(world, FILE, row.project, row.session, place)):
+        return found
+    return turn_at(world, row.project, row.session, at) or unknown_turn(world, row.project, row.session, at)
+
+
+def unknown_turn(world: World, project: str, session: str, at: int) -> str:
+    """A root task whose prompt nobody showed. It begins where a turn ended, if no notification began the next one."""
+    place = ends_key(project, session)
+    following = world.span(place, at, limit=1)
+    after = following[0][1] if following else "wake"
+    for when, ref in reversed(world.span(place, 0, at - 1, 64, newest=True)):
+        if after.startswith("turn "):
+            return ids.short("task", project, "turn", session, when)
+        after = ref
+    return ids.short("task", project, "turn", session, 0)
+
+
+def reported_root(world: World, call: Call, asked: str | None) -> str:
+    """The root task that reports give to a call of the wire's main line; empty where they say nothing."""
+    conversation = world.conversation(conversation_of(call.project, call.session)) if call.session else None
+    if conversation is None or not conversation.told:
+        return ""
+    twin = world.call(call.twin)
+    if twin is not None:
+        found = turn_of(world, twin)
+        task = world.task(found)
+        return found if task is not None and task.stated is not None and not task.stated.guessed else ""
+    if not asked:
+        return ""
+    found_words = world.find(words_key(call.project, call.session, asked))
+    fitting = [ref for at, ref in found_words if at <= call.started + SLACK]
+    return fitting[-1] if fitting else ""
+
+
+# -- what divides it ---------------------------------------------------------------------------------------------------
+
+
+def put_on_line(world: World, row: Call | Message) -> None:
+    """Remembered by its place, so that a prompt which comes late finds what belongs to it."""
+    at, place = (row.started, row.order) if isinstance(row, Call) else (row.at, row.position)
+    world.mark(main_key(TIME, row.project, row.session), at, row.id)
+    if place:
+        world.mark(main_key(FILE, row.project, row.session), place, row.id)
+
+
+def take_off_line(world: World, row: Call | Message) -> None:
+    at, place = (row.started, row.order) if isinstance(row, Call) else (row.at, row.position)
+    world.unmark(main_key(TIME, row.project, row.session), at, row.id)
+    if place:
+        world.unmark(main_key(FILE, row.project, row.session), place, row.id)
+
+
+def open_turn(world: World, row: Message, words: str) -> None:
+    """A prompt that neither an agent nor the harness wrote."""
+    id = root_id(row)
+    task = world.task(id) or Task(id, row.project, kind="root")
+    task.stated = task.stated or Stated()
+    task.stated.opened, task.stated.prompt = row.at, words
+    task.conversation, task.line = conversation_of(row.project, row.session), conversation_of(row.project, row.session)
+    task.session, task.opened = row.session, row.at
+    world.save("tasks", task)
+    world.add(words_key(row.project, row.session, words), row.at, id)
+    for axis, place in ((TIME, row.at), (FILE, row.position)):
+        if place:
+            world.mark(turns_key(axis, row.project, row.session), place, id)
+            _move_what_follows(world, axis, row.project, row.session, place)
+    _wake_wire(world, row.project, row.session)
+    world.retold[id] = None
+
+
+def close_turn(world: World, row: Message, words: str) -> None:
+    """It was no prompt of this session after all."""
+    id = root_id(row)
+    world.remove(words_key(row.project, row.session, words), row.at, id)
+    for axis, place in ((TIME, row.at), (FILE, row.position)):
+        if place:
+            world.unmark(turns_key(axis, row.project, row.session), place, id)
+            _move_what_follows(world, axis, row.project, row.session, place)
+    task = world.task(id)
+    if task is not None:
+        rollup.forget_root(world, id, (task.kind, task.conversation, task.opened))
+        task.stated = None
+        world.save("tasks", task)
+        if not task.calls:
+            world.drop("tasks", id)
+
+
+def root_id(row: Message) -> str:
+    return ids.short("task", row.project, "prompt", row.native or row.id)
+
+
+def _move_what_follows(world: World, axis: str, project: str, session: str, place: int) -> None:
+    """What stands between this prompt and the next belongs to it now; the turn before it may have ended otherwise."""
+    following = world.span(turns_key(axis, project, session), place + 1, limit=1)
+    until = following[0][0] - 1 if following else FOREVER
+    for _, ref in world.span(main_key(axis, project, session), place, until):
+        place_again(world, ref)
+    if before := _newest(world, axis, project, session, place - 1):
+        world.retold[before] = None
+    conversation = world.conversation(conversation_of(project, session))
+    if conversation is not None and conversation.reported:
+        world.recounted[conversation.id] = None
+
+
+def place_again(world: World, ref: str) -> None:
+    call = world.call(ref)
+    if call is not None:
+        world.unplaced[ref] = None
+        if call.twin:
+            world.unplaced[call.twin] = None
+        return
+    row = world.message(ref)
+    if row is not None and (task := turn_of(world, row)) != row.line:
+        row.line = task
+        world.save("messages", row)
+
+
+def _wake_wire(world: World, project: str, session: str) -> None:
+    """Root tasks that the wire opened by the same words are this one."""
+    for _, ref in world.find(key("roots", conversation_of(project, session))):
+        task = world.task(ref)
+        if task is not None and task.first and task.stated is None:
+            world.unplaced[task.first] = None
+
+
+def end_turn(world: World, event: TaskMoved) -> None:
+    scope = event.scope
+    mark = "wake" if event.wakes else "turn" if event.ends_turn else "mark"
+    place = ends_key(scope.project, scope.session)
+    earlier = world.span(place, 0, event.at - 1, 1, newest=True)
+    world.mark(place, event.at, f"{mark} {event.status} {event.native or '-'} {event.observation}")
+    root = turn_at(world, scope.project, scope.session, event.at)
+    if root:
+        world.retold[root] = None
+        return
+    for _, ref in world.span(main_key(TIME, scope.project, scope.session), earlier[0][0] if earlier else 0):
+        place_again(world, ref)  # only its end tells whether a prompt began this turn
+    world.retold[unknown_turn(world, scope.project, scope.session, event.at)] = None
+
+
+def last_end(world: World, task: Task) -> tuple[int, str, str]:
+    """When and how the reports say that this root task ended: the newest word before the next prompt."""
+    following = world.span(turns_key(TIME, task.project, task.session), task.opened + 1, limit=1)
+    until = following[0][0] - 1 if following else FOREVER
+    found = world.span(ends_key(task.project, task.session), task.opened, until, 1, newest=True)
+    if not found:
+        return 0, "", ""
+    at, ref = found[0]
+    _, status, native, _ = ref.split(" ", 3)
+    return at, status, native

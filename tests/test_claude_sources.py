@@ -1,0 +1,43 @@
+"""Captured runs of the real client from each source alone and from all together, in any order: one tree, one sum."""
+
+import json
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from tests import story
+from tests.claude_verdicts import differences
+
+FOLDERS = [folder for name in ("claude", "claude_more") for folder in sorted((story.CASES / name).glob("*/"))]
+READ = ("exchanges", "transcripts", "stream-json")
+
+
+def sources_of(folder: Path) -> list[str]:
+    named = json.loads((folder / "expected.json").read_text())["sources"]
+    return [source for source in named if source in READ]
+
+
+def orders(folder: Path) -> list[tuple[str, tuple[str, ...]]]:
+    sources = sources_of(folder)
+    return [(source, (source,)) for source in sources] + [("all", order) for order in permutations(sources)]
+
+
+ORDERS = [(folder, name, order) for folder in FOLDERS for name, order in orders(folder)]
+
+
+@pytest.mark.parametrize(("folder", "name", "order"), ORDERS, ids=lambda part: getattr(part, "name", None) or str(part))
+def test_each_source_and_all_together(folder: Path, name: str, order: tuple[str, ...]) -> None:
+    truth = json.loads((folder / "expected.json").read_text())
+    seen = [one for source in order for one in story.reports(folder, source)]
+    _, questions = story.told(seen)
+    assert differences(questions, truth, name) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_any_order_and_everything_twice_give_the_same_rows(folder: Path, seed: int) -> None:
+    seen = [one for source in sources_of(folder) for one in story.reports(folder, source)]
+    known, questions = story.told(seen)
+    mixed, _ = story.told(story.shuffled([*seen, *seen], seed))
+    assert story.row_differences(story.rows(known), story.rows(mixed)) == []
