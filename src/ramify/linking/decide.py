@@ -107,6 +107,8 @@ def answered(world: World, event: ModelAnswered, price: Price, version: str) -> 
     call.price_version = version if event.tokens else ""
     world.save("calls", call)
     if call.asked:
+        if call.relation == "helper" and call.session and call.message:
+            world.add(key("message", call.project, call.message), call.started, call.id)
         sighting.meet(world, call)
         rollup.change(world, call, before_usage, 0)
         rollup.recount(world, first_attempt(call))

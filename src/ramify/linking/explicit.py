@@ -71,7 +71,7 @@ def _is_at_home(world: World, event: MessageSaid, price: sighting.Price) -> bool
     for session, seen in ((scope.session, event.observation), (row.session, row.observation)):
         world.add(key("contested", row.project, session), 0, f"{row.id} {seen}")
     mine = _rank(world, row.project, scope.session, event.at, event.place.position)
-    if mine > _rank(world, row.project, row.session, row.at, row.position):
+    if event.copied_from or mine > _rank(world, row.project, row.session, row.at, row.position):
         _note_fork(world, row, scope.session, row.session)
         return False
     _note_fork(world, row, row.session, scope.session)

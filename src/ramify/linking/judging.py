@@ -319,8 +319,17 @@ def _apply_pairing(world: World, call: Call, pairing: Pairing) -> None:
     _set_attempt(world, call, pairing.attempt_of)
 
 
+def _wake_lines(world: World, tool: ToolCall) -> None:
+    """A line that a report tells of, without naming its agent, may be the same task."""
+    conversation = world.conversation(ids.session_conversation_id(tool.project, tool.session)) if tool.session else None
+    if conversation is not None and conversation.told and tool.prompt:
+        for _, ref in world.find(key("lines", tool.project, tool.session, tool.prompt)):
+            world.retold[ref] = None
+
+
 def _set_child(world: World, tool: ToolCall, child: str) -> None:
     if tool.child != child:
         tool.child = child
         world.save("tools", tool)
         results.settle_outcome(world, tool)
+        _wake_lines(world, tool)

@@ -68,6 +68,11 @@ def _where_reported(world: World, call: Call, session: str) -> tuple[str, str, s
     """Where the wire has the same answer, that one stands for both."""
     if call.twin:
         return "", "", ""
+    if call.agent.startswith("@") and world.find(key("warm-up", call.project, call.agent)):
+        if not call.utility:
+            call.utility = "warmup"
+            world.save("calls", call)
+        return session, "", ""
     if call.agent:
         task = ids.agent_task_id(call.project, call.session, call.agent)
         return session, task, task

@@ -64,8 +64,8 @@ def first_line(text: str) -> str:
 def _retell_agent(world: World, task: Task, first: Call | None) -> None:
     stated = task.stated or Stated()
     before = _facts(task)
-    if task.agent.startswith(SIDE) and not task.calls:
-        _hide(world, task)  # the wire shows the same calls under a task of its own
+    if task.agent.startswith(SIDE) and not task.calls and _is_on_the_wire(world, task):
+        _hide(world, task)
         return
     task.kind, task.prompt_author = "sub", "agent"
     task.conversation, task.line = turns.conversation_of(task.project, task.session), task.id
@@ -84,6 +84,17 @@ def _retell_agent(world: World, task: Task, first: Call | None) -> None:
         results.settle_outcome(world, tool)
     if _facts(task) != before:
         world.save("tasks", task)
+
+
+def _is_on_the_wire(world: World, task: Task) -> bool:
+    """Old clients name nobody: the same line is a task of the wire's, by its answers or by its prompt."""
+    if world.find(key("absorbed", task.id)):
+        return True
+    link, _ = _by_prompt(world, task)
+    tool = world.tool(link.via_id) if link else None
+    child = world.task(tool.child) if tool else None
+    first = world.call(child.first) if child and child.id != task.id else None
+    return first is not None and first.relation != "seen"
 
 
 def _facts(task: Task) -> tuple[object, ...]:

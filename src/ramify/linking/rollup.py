@@ -182,7 +182,7 @@ def _join(world: World, call: Call) -> None:
     task = world.task(call.task) or Task(
         call.task, call.project, call.conversation, call.line, first=call.id, opened=call.started
     )
-    if call.relation == "seen" or task.stated is not None:
+    if call.relation == "seen" or call.told_agent or task.stated is not None:
         _note_first(world, task, call)
     world.add(key("in", task.id), call.started, call.id)
     task.calls += 1

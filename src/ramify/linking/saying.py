@@ -9,6 +9,7 @@ from ramify.model.entity import Message, Told
 from ramify.model.event import MessageSaid
 
 COMMAND, BODY = 1, 2
+WARM_UP = "Warmup"
 
 
 def said(world: World, event: MessageSaid) -> None:
@@ -135,8 +136,18 @@ def _move_answer(world: World, row: Message) -> None:
         world.unplaced[call.id] = None
 
 
+def _label_warm_up(world: World, row: Message) -> None:
+    """2.0 starts agents that nobody asked for, to fill the cache: helper calls, and no task."""
+    world.add(key("warm-up", row.project, row.agent), 0, row.id)
+    for _, ref in world.find(key("in", ids.agent_task_id(row.project, row.session, row.agent))):
+        world.unplaced[ref] = None
+
+
 def _open_side_line(world: World, row: Message, event: MessageSaid) -> None:
     words = "\n\n".join(text.normal for text in event.part.texts if text.normal)
+    if words == WARM_UP:
+        _label_warm_up(world, row)
+        return
     task, stated = stated_task(world, row.project, row.session, row.agent)
     stated.opened, stated.prompt = row.at, words
     stated.told = (Told("opened", row.source, row.observation),)

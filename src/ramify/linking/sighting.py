@@ -6,7 +6,7 @@ Where the wire has the same answer, the reported one counts nowhere: it lends th
 from collections.abc import Callable
 
 from ramify.linking import results, rollup, turns
-from ramify.linking.statement import INSIDE, line_agent, note_told
+from ramify.linking.statement import INSIDE, SIDE, line_agent, note_told
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call
@@ -122,6 +122,10 @@ def join(world: World, seen: Call, wire: Call) -> None:
     if task is not None and task.first == seen.id:
         task.first = wire.id
         world.save("tasks", task)
+    if seen.agent.startswith(SIDE):
+        task_id = ids.agent_task_id(seen.project, seen.session, seen.agent)
+        world.add(key("absorbed", task_id), 0, seen.id)
+        world.retold[task_id] = None
     if seen.agent and not wire.agent and not seen.agent.startswith(INSIDE):
         wire.told_agent = seen.agent
     if wire.agent and wire.relation:

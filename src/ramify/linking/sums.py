@@ -40,16 +40,27 @@ def compare(world: World, conversation: str) -> None:
     used = _believed(every, bool(row.forked_from))
     calls = sorted(((call.started, rollup.counted(call)) for call in world.members(conversation)), key=lambda one: one[0])
     told, booked, explained, at = NOTHING, NOTHING, NOTHING, 0
+    base, previous = NOTHING, NOTHING
     for report in every:
         more = NOTHING
         if report in used:
-            told = told + report.usage if report.since_last else report.usage
+            told, base = _total(told, base, report, previous)
+            previous = report.usage
             until = _until(world, row, report, report is used[-1])
             while at < len(calls) and calls[at][0] <= until:
                 explained, at = explained + calls[at][1], at + 1
             more = _beyond(_beyond(told, explained), booked)
             booked = booked + more
         _book(world, row, report, more)
+
+
+def _total(told: Usage, base: Usage, report: Report, previous: Usage) -> tuple[Usage, Usage]:
+    """Sums since the beginning begin anew with each process of older clients: then they are smaller than the last."""
+    if report.since_last:
+        return told + report.usage, base
+    if _beyond(previous, report.usage) != NOTHING:
+        base = base + previous
+    return base + report.usage, base
 
 
 def _until(world: World, row: Conversation, report: Report, last: bool) -> int:

@@ -80,6 +80,16 @@ def boundary(world: World, project: str, session: str, at: int) -> int:
     return 0
 
 
+def _own_ends(ends: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Of a turn whose prompt is unknown: its end, and those of the turns that notifications began behind it."""
+    found: list[tuple[int, str]] = []
+    for end in ends:
+        if end[1].startswith("turn ") and any(not ref.startswith("mark ") for _, ref in found):
+            break
+        found.append(end)
+    return found
+
+
 def reported_root(world: World, call: Call, asked: str | None) -> str:
     """The root task that reports give to a call of the wire's main line; empty where they say nothing."""
     conversation = world.conversation(conversation_of(call.project, call.session)) if call.session else None
@@ -230,9 +240,12 @@ def last_end(world: World, task: Task) -> tuple[int, str, str]:
     """When and how the reports say that this root task ended: the newest word before the next prompt."""
     following = world.span(turns_key(TIME, task.project, task.session), task.opened + 1, limit=1)
     until = following[0][0] - 1 if following else FOREVER
-    found = world.span(ends_key(task.project, task.session), task.opened, until, 1, newest=True)
+    if task.stated is not None and task.stated.guessed:
+        found = _own_ends(world.span(ends_key(task.project, task.session), task.opened, limit=16))
+    else:
+        found = world.span(ends_key(task.project, task.session), task.opened, until, 1, newest=True)
     if not found:
         return 0, "", ""
-    at, ref = found[0]
+    at, ref = found[-1]
     _, status, native, _ = ref.split(" ", 3)
     return at, status, native

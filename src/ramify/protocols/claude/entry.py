@@ -27,8 +27,9 @@ def entry_of(record: Record, file: File, line: Line) -> Entry:
     agent = text(line.agent_id) or file.agent
     scope = Scope(record.project, session=text(line.session_id) or file.session, agent=agent)
     before = text(line.parent_uuid) or text(line.logical_parent_uuid)
+    id = text(mapping(line.forked_from).get("messageUuid")) or text(line.uuid)  # a copy goes by its original's id
     side = line.is_sidechain is True and not agent
-    return Entry(Seen(record, scope, Place(text(line.uuid), before, file.line, side)), file, line)
+    return Entry(Seen(record, scope, Place(id, before, file.line, side)), file, line)
 
 
 def beside(record: Record, file: File, agent: str = "") -> Seen:

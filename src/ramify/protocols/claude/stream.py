@@ -31,6 +31,7 @@ COMMANDS = ("<command-message>", "<command-name>")
 CLIENT_WORDS = ("<local-command-", *COMMANDS)
 INTERRUPTED = "[Request interrupted by user"
 INTERRUPTED_TOOL = "[Request interrupted by user for tool use]"
+CONTINUED = "This session is being continued from a previous conversation"
 ABORTED = ("aborted_streaming", "aborted_tools")
 NANO = 1_000_000_000
 
@@ -136,6 +137,8 @@ def hint_of(seen: Seen, fields: dict[str, Any], part: Part) -> Hint:
     if fields.get("isSynthetic") is True:
         return Hint(meta=True)
     first = part.texts[0].raw if part.texts and not part.results else ""
+    if first.startswith(CONTINUED):
+        return Hint(meta=True)  # 2.0 replays the summary of a compaction like a prompt
     if fields.get("isReplay") is True and not first.startswith(CLIENT_WORDS):
         return HOST
     if fields.get("isReplay") is True and first.startswith(COMMANDS):
