@@ -17,6 +17,7 @@ from ramify.model.observation import Observation, Record, Request, Response
 from ramify.query.service import Questions
 from ramify.storage.sqlite import Sqlite, open_sqlite
 
+UNDATED = 1_900_000_000_000_000  # old streams have no times: whoever reads such a file knows only that it is over
 CASES = Path(__file__).parent / "cases"
 
 
@@ -125,7 +126,7 @@ def _records(path: Path, format: str, source: str, place: str) -> list[tuple[Obs
     whole = path.suffix == ".json"
     lines = [path.read_bytes()] if whole else path.read_bytes().splitlines()
     times = [_time(line) for line in lines]
-    at = next((time for time in times if time), 0)
+    at = next((time for time in times if time), UNDATED)
     found: list[tuple[Observation, ...]] = []
     for number, (line, time) in enumerate(zip(lines, times, strict=True), 1):
         at = (time or at) if source == "transcript" else max(time, at + 1)

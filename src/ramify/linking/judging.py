@@ -303,6 +303,12 @@ def _apply_pairing(world: World, call: Call, pairing: Pairing) -> None:
     elif pairing.candidates:
         link = Link("", "", "", 0.0, candidates=pairing.candidates)
     tool = offer.tool.id if offer else ""
+    if not call.agent and not call.twin:  # an old client: a report may know the agent that the call started
+        agent = offer.tool.agent if offer is not None and offer.tool.named else ""
+        if call.told_agent != agent:
+            call.told_agent = agent
+            world.save("calls", call)
+            world.unplaced[call.id] = None
     if call.offer != tool:
         old = world.tool(call.offer)
         if old is not None and old.child == call.task:

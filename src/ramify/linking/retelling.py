@@ -1,5 +1,7 @@
 """Puts a task together from all that was reported about it, beside what the wire shows."""
 
+from msgspec import structs
+
 from ramify.linking import results, rollup, turns
 from ramify.linking.statement import INSIDE, SIDE
 from ramify.linking.world import World, key
@@ -70,7 +72,7 @@ def _retell_agent(world: World, task: Task, first: Call | None) -> None:
     task.kind, task.prompt_author = "sub", "agent"
     task.conversation, task.line = turns.conversation_of(task.project, task.session), task.id
     task.opened = min((at for at in (stated.opened, first.started if first else 0) if at), default=0)
-    link, caller = stated_link(world, task, None, "")
+    link, caller = stated_link(world, task, *_wire_link(world, first))
     tool = world.tool(link.via_id) if link else None
     put_words(task, tool)
     task.prompt = task.prompt or (tool.prompt_text if tool else "")
@@ -84,6 +86,15 @@ def _retell_agent(world: World, task: Task, first: Call | None) -> None:
         results.settle_outcome(world, tool)
     if _facts(task) != before:
         world.save("tasks", task)
+
+
+def _wire_link(world: World, first: Call | None) -> tuple[Link | None, str]:
+    """What the words of its first request say, where an old client's wire does not name the agent."""
+    if first is None or first.link is None or first.link.kind != "spawned":
+        return None, ""
+    tool = world.tool(first.offer)
+    caller = world.call(tool.call) if tool else None
+    return (structs.replace(first.link, parent=caller.task), caller.id) if caller else (None, "")
 
 
 def _is_on_the_wire(world: World, task: Task) -> bool:

@@ -69,6 +69,8 @@ def _take_place(world: World, call: Call, event: ModelAnswered, scope: Scope) ->
         call.parent_agent = scope.parent_agent
         if not agent:
             turns.put_on_line(world, call)
+        if call.twin:
+            world.unplaced[call.twin] = None
     if event.under and not scope.agent:
         call.under = event.under
         world.add(key("under", call.project, call.session, event.under), 0, call.id)

@@ -8,7 +8,7 @@ from msgspec import structs
 from ramify.linking import rollup, turns
 from ramify.linking.statement import note_told
 from ramify.linking.world import FOREVER, World, key
-from ramify.model.entity import Conversation, Report
+from ramify.model.entity import Call, Conversation, Report
 from ramify.model.event import UsageReported
 from ramify.model.usage import NOTHING, Usage
 
@@ -37,8 +37,9 @@ def compare(world: World, conversation: str) -> None:
     every = [report for _, ref in world.span(key("reports", conversation)) if (report := world.report(ref))]
     if row is None or not every:
         return
-    used = _believed(every, bool(row.forked_from))
-    calls = sorted(((call.started, rollup.counted(call)) for call in world.members(conversation)), key=lambda one: one[0])
+    members = world.members(conversation)
+    used = _believed(every, bool(row.forked_from)) if _is_partly_seen(members) else []
+    calls = sorted(((call.started, rollup.counted(call)) for call in members), key=lambda one: one[0])
     told, booked, explained, at = NOTHING, NOTHING, NOTHING, 0
     base, previous = NOTHING, NOTHING
     for report in every:
@@ -52,6 +53,11 @@ def compare(world: World, conversation: str) -> None:
             more = _beyond(_beyond(told, explained), booked)
             booked = booked + more
         _book(world, row, report, more)
+
+
+def _is_partly_seen(calls: list[Call]) -> bool:
+    """Where the wire shows every call that anybody reports, it shows the helpers too: nothing is missing."""
+    return not any(call.relation != "seen" for call in calls) or any(call.relation == "seen" for call in calls)
 
 
 def _total(told: Usage, base: Usage, report: Report, previous: Usage) -> tuple[Usage, Usage]:
