@@ -86,6 +86,8 @@ def rows(store: Sqlite) -> dict[str, dict[str, Any]]:
     for table in ("calls", "tasks", "tools", "lines", "conversations", "corrections"):
         for (doc,) in store._read(f"SELECT doc FROM {table}"):
             row = msgspec.convert(msgspec.msgpack.decode(doc), TABLES[table])
+            if getattr(row, "kind", "") == "none" or (table == "calls" and row.relation == "seen" and row.twin):
+                continue  # what nobody is shown
             found[f"{table}/{row.id}"] = {name: getattr(row, name) for name in row.__struct_fields__}
     return found
 

@@ -57,6 +57,7 @@ def asked(world: World, event: ModelCalled, price: Price) -> None:
         if call.response:
             offer(world, call)
     if call.message:
+        _note_helper(world, call)
         sighting.meet(world, call)
     settle(world)
 
@@ -107,8 +108,7 @@ def answered(world: World, event: ModelAnswered, price: Price, version: str) -> 
     call.price_version = version if event.tokens else ""
     world.save("calls", call)
     if call.asked:
-        if call.relation == "helper" and call.session and call.message:
-            world.add(key("message", call.project, call.message), call.started, call.id)
+        _note_helper(world, call)
         sighting.meet(world, call)
         rollup.change(world, call, before_usage, 0)
         rollup.recount(world, first_attempt(call))
@@ -118,6 +118,12 @@ def answered(world: World, event: ModelAnswered, price: Price, version: str) -> 
             if call.relation in ("opening", "agent"):  # whether it failed decides what it was
                 world.openings[call.id] = None
     settle(world)
+
+
+def _note_helper(world: World, call: Call) -> None:
+    """A helper goes on from nothing and offers nothing; only a report may tell of it too."""
+    if call.relation == "helper" and call.session and call.message:
+        world.add(key("message", call.project, call.message), call.started, call.id)
 
 
 def usage_of(event: ModelAnswered, call: Call, price: Price) -> Usage:

@@ -93,8 +93,8 @@ def _note_fork(world: World, row: Message, copy: str, origin: str) -> None:
     id = turns.conversation_of(row.project, copy)
     conversation = world.conversation(id) or Conversation(id, row.project, copy, row.at, row.at, told=True)
     came_from = turns.conversation_of(row.project, origin)
-    if conversation.forked_from != came_from:
-        conversation.forked_from = came_from
+    if (row.at, came_from) > (conversation.forked_at, conversation.forked_from):
+        conversation.forked_from, conversation.forked_at = came_from, row.at
         world.save("conversations", conversation)
         world.recounted[id] = None
 

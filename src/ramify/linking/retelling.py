@@ -114,9 +114,9 @@ def _facts(task: Task) -> tuple[object, ...]:
 
 def _hide(world: World, task: Task) -> None:
     if task.kind != "none":
-        task.kind, task.conversation, task.parent, task.link = "none", "", "", None
+        hidden = Task(task.id, task.project, kind="none", agent=task.agent, session=task.session, stated=task.stated)
         world.drop("lines", task.id)
-        world.save("tasks", task)
+        world.save("tasks", hidden)
 
 
 def put_words(task: Task, tool: ToolCall | None) -> None:

@@ -141,8 +141,7 @@ def _leave(world: World, call: Call, id: str) -> None:
         world.retold[task.id] = None
     if task.last == call.id:
         newest = world.calls_at(key("in", id))
-        if newest:
-            _set_last(task, newest[-1])
+        _set_last(task, newest[-1] if newest else Call("", status=""))
     world.save("tasks", task)
 
 

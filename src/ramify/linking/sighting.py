@@ -58,10 +58,13 @@ def _note_shown(world: World, call: Call, event: ModelAnswered) -> None:
 
 def _take_place(world: World, call: Call, event: ModelAnswered, scope: Scope) -> None:
     """Whose it is and when it began: the earliest word about it. On the main line it is found by its time."""
+    if call.session != scope.session and not call.agent and call.started:
+        turns.take_off_line(world, call)  # it was a copy's
+        call.started = call.order = 0
     started = min(call.started or event.at, event.at)
     place = event.place.position if event.place and event.source == "transcript" else 0
     order = min(call.order or place, place or call.order)
-    agent = line_agent(world, scope, event.under, event.place)
+    agent = _surer(world, call, line_agent(world, scope, event.under, event.place))
     if (call.session, call.agent, call.started, call.order) != (scope.session, agent, started, order):
         if call.started and not call.agent:
             turns.take_off_line(world, call)
@@ -76,6 +79,18 @@ def _take_place(world: World, call: Call, event: ModelAnswered, scope: Scope) ->
         world.add(key("under", call.project, call.session, event.under), 0, call.id)
     call.ended = max(call.ended, event.at)
     note_told(world, scope, event.at)
+
+
+def _surer(world: World, call: Call, agent: str) -> str:
+    """An agent's own id first, then the tool call inside which it ran, then the line that it is on."""
+    names = {name: (not name.startswith(INSIDE), not name.startswith(SIDE), name) for name in (agent, call.agent) if name}
+    best = max(names, key=lambda name: names[name], default="")
+    for name in names:
+        if name != best and name.startswith(SIDE):
+            task = ids.agent_task_id(call.project, call.session, name)
+            world.add(key("absorbed", task), 0, call.id)
+            world.retold[task] = None
+    return best
 
 
 def _take_tokens(call: Call, event: ModelAnswered, tokens: Tokens, price: Price) -> None:

@@ -218,6 +218,7 @@ class Conversation(Struct, array_like=True):
     told: bool = False  # somebody reported about it
     extra: Usage = NOTHING  # what the client counted and no call explains
     reported: int = 0  # when the client's newest sum was reported
+    forked_at: int = 0  # the newest message that it has from there
     client_at: int = 0  # when that client was seen first
     born: int = 0  # its first sign of life, and where that stands: what follows and is older is another session's
     born_place: int = 0
