@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ramify.linking import saying, sighting, statement, sums, turns
+from ramify.linking import results, saying, sighting, statement, sums, turns
 from ramify.linking.judging import settle
 from ramify.linking.world import World, key
 from ramify.model import ids
@@ -93,6 +93,10 @@ def _note_fork(world: World, row: Message, copy: str, origin: str) -> None:
     id = turns.conversation_of(row.project, copy)
     conversation = world.conversation(id) or Conversation(id, row.project, copy, row.at, row.at, told=True)
     came_from = turns.conversation_of(row.project, origin)
+    source = world.conversation(came_from)
+    if source is not None and source.forked_from == id:  # that was believed until now
+        source.forked_from, source.forked_at = "", 0
+        world.save("conversations", source)
     if (row.at, came_from) > (conversation.forked_at, conversation.forked_from):
         conversation.forked_from, conversation.forked_at = came_from, row.at
         world.save("conversations", conversation)
@@ -140,20 +144,26 @@ def _unfold(world: World, row: Message) -> None:
         match event:
             case MessageSaid():
                 if row.opens:
-                    turns.close_turn(world, row, "")
+                    turns.close_turn(world, row)
                     row.opens = False
                 if not row.agent:
                     turns.take_off_line(world, row)
                 row.observation = ""
             case ModelAnswered() if event.scope is not None and event.part is not None:
                 for use in event.part.uses:
-                    world.drop("tools", ids.tool_call_id(row.project, row.session, use.id))
+                    _take_back(world, row, use.id, event.response, ids.seen_call_id(row.project, event.message))
             case ToolReturned():
-                world.drop("tools", ids.tool_call_id(row.project, row.session, event.result.id))
+                _take_back(world, row, event.result.id, event.observation, "")
             case TaskOpened() | TaskReferred() | TaskMoved() if event.scope.agent:
                 _forget(world, row.project, row.session, event.scope.agent, event.observation)
             case _:
                 pass
+
+
+def _take_back(world: World, row: Message, native: str, observation: str, call: str) -> None:
+    tool = world.tool(ids.tool_call_id(row.project, row.session, native))
+    if tool is not None:
+        results.forget_report(world, tool, observation, call)
 
 
 def _forget(world: World, project: str, session: str, agent: str, observation: str) -> None:

@@ -308,7 +308,7 @@ def _apply_pairing(world: World, call: Call, pairing: Pairing) -> None:
         if call.told_agent != agent:
             call.told_agent = agent
             world.save("calls", call)
-            world.unplaced[call.id] = None
+            world.unplaced[call.id] = world.openings[call.id] = None
     if call.offer != tool:
         old = world.tool(call.offer)
         if old is not None and old.child == call.task:

@@ -112,7 +112,35 @@ def give_back(world: World, call: Call, chain: Chain) -> None:
         if tool is None or tool.call:
             continue
         if tool.result_call in ("", call.id) and tool.agent_evidence in ("", call.request):
-            world.drop("tools", tool.id)
+            forget(world, tool)
+
+
+def forget(world: World, tool: ToolCall) -> None:
+    """The wire knows nothing of it any more; what reports told of it stays."""
+    if tool.told is None and not tool.shown and not tool.named:
+        world.drop("tools", tool.id)
+        return
+    kept = ToolCall(tool.id, tool.native, tool.project, tool.session, told=tool.told, closing=tool.closing)
+    kept.named, kept.shown, kept.agent_rule = tool.named, tool.shown, tool.agent_rule
+    if tool.agent_rule:
+        kept.agent, kept.agent_at, kept.agent_evidence = tool.agent, tool.agent_at, tool.agent_evidence
+    world.save("tools", kept)
+
+
+def forget_report(world: World, tool: ToolCall, observation: str, call: str) -> None:
+    """One report was a copy: what it told is taken back, what others told stays."""
+    if tool.told is not None and tool.told.observation == observation:
+        tool.told = None
+    if tool.closing is not None and tool.closing.observation == observation:
+        tool.closing = None
+    if tool.shown == observation:
+        tool.shown = ""
+    if tool.call and tool.call == call:
+        tool.call = ""
+    if tool.call or tool.told or tool.shown or tool.named or tool.result_call or tool.agent:
+        world.save("tools", tool)
+    else:
+        world.drop("tools", tool.id)
 
 
 def _take_result(world: World, call: Call, chain: Chain, message: int, result: Result) -> None:

@@ -17,6 +17,14 @@ def move(world: World, call: Call, conversation: str, task: str) -> None:
         _join(world, call)
 
 
+def lift(world: World, call: Call) -> None:
+    """Takes a call out of everything that counts it, because its place in time changes; it is placed again."""
+    conversation, task = call.conversation, call.task
+    call.conversation = call.line = call.task = ""
+    move(world, call, conversation, task)
+    world.unplaced[call.id] = None
+
+
 def change(world: World, call: Call, before: Usage, tools: int) -> None:
     """A counted call reported something new: `before` it, it had used this much and asked for so many tools."""
     delta = counted(call) - before

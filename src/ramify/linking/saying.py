@@ -44,6 +44,8 @@ def _row(world: World, event: MessageSaid) -> Message:
     if not row.observation or mine < (row.source != "transcript", row.at, row.observation):
         if row.observation and not row.agent:
             turns.take_off_line(world, row)
+            if row.opens:
+                turns.lift_turn(world, row)
         row.at, row.observation, row.source = event.at, event.observation, event.source
         row.position = place.position if event.source == "transcript" else 0
     row.session = scope.session
@@ -65,7 +67,7 @@ def _judge_prompt(world: World, row: Message, event: MessageSaid) -> None:
         words = words if turns.began(world, row) else None
     if words is None and row.opens and event.source == "transcript":
         row.opens = False
-        turns.close_turn(world, row, prompt_in(event.part, event.hint) or "")
+        turns.close_turn(world, row)
     if event.hint.during_turn:
         return
     if words is not None:

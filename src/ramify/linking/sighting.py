@@ -66,6 +66,8 @@ def _take_place(world: World, call: Call, event: ModelAnswered, scope: Scope) ->
     order = min(call.order or place, place or call.order)
     agent = _surer(world, call, line_agent(world, scope, event.under, event.place))
     if (call.session, call.agent, call.started, call.order) != (scope.session, agent, started, order):
+        if call.task:
+            rollup.lift(world, call)
         if call.started and not call.agent:
             turns.take_off_line(world, call)
         call.session, call.agent, call.started, call.order = scope.session, agent, started, order
@@ -151,3 +153,6 @@ def join(world: World, seen: Call, wire: Call) -> None:
         world.openings[wire.id] = None
     world.unplaced[seen.id] = None
     world.unplaced[wire.id] = None
+    conversation = world.conversation(turns.conversation_of(wire.project, wire.session))
+    if conversation is not None and conversation.reported:
+        world.recounted[conversation.id] = None

@@ -166,15 +166,22 @@ def _ask_again(world: World, project: str, session: str, at: int) -> None:
             open_turn(world, row, "\n\n".join(text.normal for text in event.part.texts if text.normal))
 
 
-def close_turn(world: World, row: Message, words: str) -> None:
-    """It was no prompt of this session after all."""
+def lift_turn(world: World, row: Message) -> None:
+    """Takes a prompt off its place; another source knows a better one."""
     id = root_id(row)
-    world.remove(words_key(row.project, row.session, words), row.at, id)
     for axis, place in ((TIME, row.at), (FILE, row.position)):
         if place:
             world.unmark(turns_key(axis, row.project, row.session), place, id)
             _move_what_follows(world, axis, row.project, row.session, place)
+
+
+def close_turn(world: World, row: Message) -> None:
+    """It was no prompt of this session after all."""
+    id = root_id(row)
+    lift_turn(world, row)
     task = world.task(id)
+    if task is not None and task.stated is not None:
+        world.remove(words_key(row.project, row.session, task.stated.prompt), row.at, id)
     if task is not None:
         rollup.forget_root(world, id, (task.kind, task.conversation, task.opened))
         task.stated = None
