@@ -130,7 +130,8 @@ def is_steady(call: Call) -> bool:
 
 def new_conversation(call: Call, id: str) -> Conversation:
     return Conversation(
-        id, call.project, call.parent_session or call.session, call.started, call.started, client=call.client, client_at=call.started
+        id, call.project, call.parent_session or call.session, call.started, call.started, client=call.client,
+        client_at=call.started if call.client else 0,
     )
 
 
