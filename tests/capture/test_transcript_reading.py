@@ -176,7 +176,7 @@ def test_secrets_are_cut_out_and_tell_nothing_through_marks_and_ids(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "bad", [b"text", b"[1]", b"7", b'{"a": ', b'{"a":' * 50_000, b"\x00\x00\x00", b'{"a": "\x01"}', b"\xff\xfe{}", b"{} {}"]
+    "bad", [b"text", b"[1]", b"7", b'{"a": ', b'{"a":' * 50_000, b"\x00\x00\x00", b'{"a": "\x01"}', b"\xff\xfe{}", b"{} {}", b'{"a": "\xff"}', b"\xef\xbb\xbf{}"]
 )
 def test_a_line_that_cannot_be_read_is_kept_and_the_rest_goes_on(tmp_path: Path, bad: bytes) -> None:
     found, _ = read(session(tmp_path, line(1), bad + b"\n", line(2)))

@@ -18,7 +18,10 @@ _decode = msgspec.json.Decoder(Stamp).decode
 def stamped(body: bytes) -> tuple[int | None, str | None]:
     """Microseconds, where it tells a time; what is wrong, where it is no JSON object."""
     try:
-        return moment_of(_decode(body).timestamp), None
+        found = _decode(body)
+        if not body.isascii():
+            body.decode()  # what the decoder passes over it does not look at
+        return moment_of(found.timestamp), None
     except (ValueError, RecursionError) as problem:
         return stamped_slowly(body, str(problem))
 
@@ -26,7 +29,7 @@ def stamped(body: bytes) -> tuple[int | None, str | None]:
 def stamped_slowly(body: bytes, problem: str) -> tuple[int | None, str | None]:
     """Half a character, which clients do write when they cut a text, is no reason to give a line up."""
     try:
-        found = json.loads(body)
+        found = json.loads(body.decode())
     except (ValueError, RecursionError):
         return None, problem
     return (moment_of(found.get("timestamp")), None) if isinstance(found, dict) else (None, problem)
