@@ -9,7 +9,8 @@ START = "2026-03-02T08:00:00.000Z"
 
 
 def line(number: int, **changes: Any) -> bytes:
-    content = {"type": "user", "uuid": f"u{number}", "sessionId": SESSION, "timestamp": f"2026-03-02T08:00:{number % 60:02}.000Z"}
+    time = f"2026-03-02T{8 + number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}.000Z"
+    content = {"type": "user", "uuid": f"u{number}", "sessionId": SESSION, "timestamp": time}
     return json.dumps(content | {"message": {"role": "user", "content": f"words {number}"}} | changes).encode() + b"\n"
 
 
