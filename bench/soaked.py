@@ -44,16 +44,18 @@ def free_port() -> int:
 class Server:
     """`ramify serve` on a file, again and again on the same port."""
 
-    def __init__(self, folder: Path, upstream: str) -> None:
+    def __init__(self, folder: Path, upstream: str, *options: str) -> None:
         self.path = folder / "soak.db"
         self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self.log = (folder / "server.log").open("ab")
         self._upstream = upstream
+        self._options = options
         self._child: subprocess.Popen[bytes] | None = None
 
     async def start(self) -> None:
         words = ["serve", "--store", f"sqlite:{self.path}", "--port", str(self.port), "--anthropic-upstream", self._upstream]
+        words += self._options
         self._child = await asyncio.to_thread(self._spawn, [sys.executable, "-m", "ramify", *words])
         await self.until(lambda health: True)
 

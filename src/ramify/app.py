@@ -3,6 +3,7 @@
 import logging
 import os
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +12,11 @@ from msgspec.structs import replace
 
 from ramify.acts import correction
 from ramify.capture.cleaner import Cleaner
-from ramify.capture.importer import detect, paths, read_exchanges
+from ramify.capture.formats import sources
+from ramify.following import Following
 from ramify.indexing import Indexer
 from ramify.ingest import Ingest
-from ramify.model.mistake import UserMistake
+from ramify.intake import Batch, Intake, batch_shape, import_all
 from ramify.model.observation import Correction, Observation
 from ramify.query.service import Answer, Questions
 from ramify.rebuild import rebuild
@@ -22,15 +24,15 @@ from ramify.settings import Settings, load
 from ramify.storage.base import StoreDown
 from ramify.storage.sqlite import Sqlite
 from ramify.wiring import now, open_store, prices_of, rules_of, taken_by
+from ramify.wiring import watched as watched
 
 if TYPE_CHECKING:
     from ramify.served import Served
     from ramify.showing import Picture
 
 Progress = Callable[[int, int], None]
+Tell = Callable[[Answer], None]
 log = logging.getLogger("ramify")
-IMPORT_BATCH = 400
-FORMATS = ("auto", "exchanges")
 
 
 class Ramify:
@@ -44,6 +46,10 @@ class Ramify:
         self.prices = prices_of(settings)
         self._ingest: Ingest | None = None
         self._indexer = Indexer(store)
+
+    @property
+    def project(self) -> str:
+        return self.settings.project or "default"
 
     @classmethod
     def open(
@@ -76,18 +82,27 @@ class Ramify:
         return self.questions.why(seen.child)
 
     def import_paths(self, given: list[Path], format: str, progress: Progress) -> Answer:
-        if format not in FORMATS:
-            raise UserMistake(f"no format {format!r}", f"known are {', '.join(FORMATS)}")
-        files, skipped = readable(given, format)
-        total = sum(path.stat().st_size for path in files)
-        report: Answer = {"files": len(files), "skipped": skipped, "read": 0, "new": 0, "known": 0, "unreadable": []}
-        done = 0
-        for path in files:
-            self._import_file(path, report)
-            done += path.stat().st_size
-            progress(done, total)
+        found, skipped = sources(given, format)
+        report = import_all(Intake(self.store, self.project, self._take, settled=True), found, progress)
         self._index()
-        return report
+        return {**report, "skipped": skipped}
+
+    def _take(self, batch: list[Observation]) -> int:
+        with taken_by(self.store):
+            return self.ingest.take(batch)
+
+    def watch(self, roots: list[Path], tell: Tell, stopping: threading.Event) -> None:
+        """Follows transcripts until it is told to stop."""
+        following = Following(self.store, self.project, roots, self.ingest.take)
+        following.stopping = stopping
+
+        def stored(batch: Batch, fresh: int) -> None:
+            tell(batch_shape(batch, fresh))
+            self._indexer.wake()
+
+        following.tell = stored
+        self._indexer.start()
+        following.run()
 
     def _index(self) -> None:
         """What was done is done: an index that lags behind it is no reason to say otherwise."""
@@ -95,26 +110,6 @@ class Ramify:
             self._indexer.catch_up()
         except StoreDown as problem:
             log.warning("the search index lags behind: %s; ramify serve catches up", problem)
-
-    def _import_file(self, path: Path, report: Answer) -> None:
-        batch: list[Observation] = []
-        for line in read_exchanges(path, self.settings.project or "default"):
-            report["read"] += 1
-            batch += line.observations
-            if line.problem:
-                place = f"{path}:{line.line}"
-                report["unreadable"].append({"place": place, "problem": line.problem.removeprefix(f"{place}: ")})
-            if len(batch) >= IMPORT_BATCH:
-                self._count(batch, report)
-                batch = []
-        if batch:
-            self._count(batch, report)
-
-    def _count(self, batch: list[Observation], report: Answer) -> None:
-        with taken_by(self.store):
-            fresh = self.ingest.take(batch)
-        report["new"] += fresh
-        report["known"] += len(batch) - fresh
 
     def rebuild(self, dry_run: bool, progress: Progress) -> Answer:
         with taken_by(self.store):
@@ -127,18 +122,6 @@ class Ramify:
         from ramify.diagnosis import checks
 
         return list(checks(self.store, self.settings))
-
-
-def readable(given: list[Path], format: str) -> tuple[list[Path], list[str]]:
-    """The files to read. One that was named must be in a known format; others in a folder may be anything."""
-    found = list(paths(given))
-    if format != "auto":
-        return found, []
-    unknown = [path for path in found if detect(path) is None]
-    for path in unknown:
-        if path in given:
-            raise UserMistake(f"{path} is in no format that Ramify knows", f"say which with --format: {', '.join(FORMATS[1:])}")
-    return [path for path in found if path not in unknown], [str(path) for path in unknown]
 
 
 def serve(settings: Settings) -> int:
@@ -154,7 +137,7 @@ def demo(settings: Settings, picture: "Picture", pace: float = 1.0) -> int:
     from ramify.showing import run_demo
 
     with tempfile.TemporaryDirectory(prefix="ramify-demo-") as folder:
-        own = replace(settings, store=f"sqlite:{folder}/demo.db")
+        own = replace(settings, store=f"sqlite:{folder}/demo.db", watch=())
 
         def served(upstream: str) -> "Served":
             return open_served(replace(own, anthropic_upstream=upstream))

@@ -11,6 +11,7 @@ import msgspec
 
 from ramify.app import Ramify
 from ramify.capture.cleaner import Cleaner
+from ramify.following import Following
 from ramify.hub import Hub
 from ramify.ingest import Ingest
 from ramify.pipeline import Pipeline
@@ -18,7 +19,7 @@ from ramify.query.changes import change_shapes
 from ramify.query.service import Answer
 from ramify.settings import Settings
 from ramify.storage.sqlite import Sqlite
-from ramify.wiring import check_spool, now, open_store, process_name, spool_folder, taken_by
+from ramify.wiring import check_spool, follow, now, open_store, process_name, spool_folder, taken_by
 from ramify.writer import RemotePipeline
 
 
@@ -43,6 +44,7 @@ class Served(Ramify):
         self._hub.start_at(store.seq())
         self.hub = Feed(self._hub)
         self.run = secrets.token_hex(6)
+        self._following: Following | None = None  # where the writer is a process of its own, it follows as well
         self.pipeline = self._pipeline()
         self.token = settings.token
         self.proxy: Any = None  # set when the server listens
@@ -62,6 +64,8 @@ class Served(Ramify):
         pipeline.on_stored = self._indexer.wake
         self._indexer.busy = lambda: not pipeline.idle
         self._indexer.start()
+        self._following = follow(settings, self._ingest, self._indexer)
+        self._following.busy = lambda: not pipeline.idle
         return pipeline
 
     def start(self) -> None:
@@ -90,6 +94,8 @@ class Served(Ramify):
         return {**self.questions.stats(), "capture": self.pipeline.state()}
 
     def close(self) -> None:
+        if self._following is not None:
+            self._following.close()
         self.pipeline.close()
         self._hub.close()
         super().close()

@@ -108,4 +108,4 @@ def greeting(ramify: Running, address: str) -> str:
         f"  or ask:                {address}/api/tasks",
         f"  store:                 {ramify.settings.store}",
     )
-    return "\n".join(lines)
+    return "\n".join(lines) + "".join(f"\n  follows transcripts:   {root}" for root in ramify.settings.watch)

@@ -46,6 +46,13 @@ def read_names(text: str) -> tuple[str, ...]:
     return names
 
 
+def read_folders(text: str) -> tuple[str, ...]:
+    folders = tuple(folder.strip() for folder in text.split(",") if folder.strip())
+    if not folders:
+        raise ValueError("must be one or more folders with commas between them")
+    return folders
+
+
 def read_duration(text: str) -> int:
     """Seconds. A bare number is refused: 30 of what?"""
     number, unit = text.strip()[:-1], text.strip()[-1:].lower()

@@ -16,6 +16,7 @@ from ramify.setting_readers import (
     read_address,
     read_count,
     read_duration,
+    read_folders,
     read_names,
     read_port,
     read_size,
@@ -25,7 +26,7 @@ from ramify.setting_readers import (
 
 class Setting(Struct, frozen=True):
     """`area` says which commands have a flag for it: "store" all, "address" those that talk to a server,
-    "capture" those that start one. `default` is written as a person would write it."""
+    "capture" those that start one, "watch" those that can follow transcripts. `default` is written as a person would write it."""
 
     name: str
     area: str
@@ -129,6 +130,15 @@ SETTINGS = (
         "how much may wait on disk while the store is away; what comes then is dropped and counted",
     ),
     Setting(
+        "watch",
+        "watch",
+        None,
+        read_folders,
+        "~/.claude",
+        "folders with Claude Code transcripts to follow as they grow, with commas between them; `auto` is the "
+        "client's usual one",
+    ),
+    Setting(
         "prices",
         "capture",
         None,
@@ -137,6 +147,8 @@ SETTINGS = (
         "a file with prices of models, used before the built-in table",
     ),
 )
+USUAL = "auto"
+"""Among the folders to watch: wherever the client keeps its transcripts."""
 BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
@@ -161,6 +173,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     queue_limit: int = 20_000
     queue_bytes: int = 128 * 2**20
     spool_limit: int = 2**30
+    watch: tuple[str, ...] = ()
     prices: str | None = None
     projects: dict[str, Project] = {}
 
@@ -272,7 +285,7 @@ def as_table(value: Any, name: str, place: Path | None) -> dict[str, Any]:
 
 
 def as_text(value: object) -> str | None:
-    """TOML has numbers and lists; flags and variables have only text. One reader serves all three."""
+    """TOML has numbers and lists, a repeated flag is a list, a variable is text. One reader serves all three."""
     if value is None:
         return None
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -4,7 +4,7 @@ import gc
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,17 @@ import msgspec
 
 from ramify.capture.allocator import reuse_memory
 from ramify.capture.cleaner import Cleaner
+from ramify.capture.transcript import usual_folder
+from ramify.following import Following, say_problems
 from ramify.indexing import Indexer
 from ramify.ingest import Ingest, Prices, lost_calls
+from ramify.intake import Batch
 from ramify.linking.world import Rules
 from ramify.model.mistake import UserMistake
 from ramify.model.own_prices import parse_prices
 from ramify.model.prices import PRICES, PRICES_VERSION, Price, Tokens, price
 from ramify.pipeline import Pipeline
-from ramify.settings import Settings
+from ramify.settings import USUAL, Settings
 from ramify.spool import Spool
 from ramify.storage.base import StoreDown
 from ramify.storage.sqlite import Sqlite, open_sqlite
@@ -144,6 +147,24 @@ def still_runs(store: Sqlite, own: str, exchange: str) -> bool:
     return run == own or (bool(name) and name == process_name(int(name.partition("@")[0])))
 
 
+def follow(settings: Settings, ingest: Ingest, indexer: Indexer) -> Following:
+    """The transcripts that the settings name. It has begun, unless they name none."""
+    following = Following(ingest.store, settings.project or "default", watched(settings.watch), ingest.take)
+
+    def stored(batch: Batch, fresh: int) -> None:
+        say_problems(batch)
+        indexer.wake()
+
+    following.tell = stored
+    if settings.watch:
+        following.start()
+    return following
+
+
+def watched(folders: Sequence[str]) -> list[Path]:
+    return [usual_folder(os.environ) if folder == USUAL else Path(folder).expanduser() for folder in folders]
+
+
 def make_writer(start: dict[str, Any], wire: Wire) -> tuple[Pipeline, Callable[[], None]]:
     """What runs in the writer's process. It waits only briefly for others: what comes meanwhile is safe in the spool."""
     settings = msgspec.convert(start["settings"], Settings)
@@ -162,8 +183,11 @@ def make_writer(start: dict[str, Any], wire: Wire) -> tuple[Pipeline, Callable[[
     pipeline.on_stored = indexer.wake
     indexer.start()
     indexer.wake()
+    following = follow(settings, ingest, indexer)
+    following.busy = lambda: not pipeline.idle
 
     def close() -> None:
+        following.close()
         indexer.close()
         store.close()
 

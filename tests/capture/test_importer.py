@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ramify.capture.importer import detect, paths, read_exchanges
+from ramify.capture.formats import detect
+from ramify.capture.importer import paths, read_exchanges
 from ramify.model.mistake import UserMistake
 from ramify.model.moment import micros
 from ramify.model.observation import Record, Request, Response
@@ -187,7 +188,7 @@ def test_packed_files_are_read_and_a_damaged_one_is_reported(tmp_path: Path) -> 
 
 
 def test_other_files_are_not_taken_for_exchanges(tmp_path: Path) -> None:
-    assert detect(written(tmp_path, {"type": "user", "sessionId": "s"}, "text")) is None
+    assert detect(written(tmp_path, {"id": "x", "request": {}}, "text")) is None
     assert detect(written(tmp_path, "broken", line())) == "exchanges"
     assert detect(tmp_path / "missing") is None
 

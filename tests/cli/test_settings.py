@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from ramify.cli.commands import BY_NAME as COMMANDS
+from ramify.cli.reference import parser_of
+from ramify.cli.session import load_settings
 from ramify.model.mistake import UserMistake
 from ramify.settings import SETTINGS, Settings, load, user_folder
 
@@ -95,6 +98,15 @@ def test_lists_in_the_file_are_lists(tmp_path: Path) -> None:
         "Agent",
         "delegate",
     )
+
+
+def test_folders_to_watch_may_come_from_anywhere(tmp_path: Path) -> None:
+    file = written(tmp_path, 'watch = ["~/.claude", "/work/claude"]')
+    assert load({}, {}, file).watch == ("~/.claude", "/work/claude")
+    assert load({}, {"RAMIFY_WATCH": "/a, auto"}, file).watch == ("/a", "auto")
+    parser = parser_of(COMMANDS["serve"])
+    for words, folders in (([], ()), (["--watch"], ("auto",)), (["--watch", "/a", "--watch", "/b"], ("/a", "/b"))):
+        assert load_settings(parser.read([*words, "--store", "memory:"])).watch == folders
 
 
 def test_a_named_file_must_exist_and_the_usual_one_need_not(tmp_path: Path) -> None:

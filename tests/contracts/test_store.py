@@ -94,6 +94,13 @@ def test_an_observation_is_kept_once_as_it_was_first(store: Sqlite) -> None:
     assert store.missing(["obs_1", "obs_2"]) == {"obs_2"}
 
 
+def test_facts_are_set_together_and_found_by_how_they_begin(store: Sqlite) -> None:
+    store.set_facts({"mark:a:1": b"\x00\xff", "mark:a:2": "two", "mark:b:1": 3, "mark:é": 4})
+    store.set_facts({"mark:a:2": 5})
+    assert store.facts("mark:a:") == {"mark:a:1": b"\x00\xff", "mark:a:2": 5}
+    assert (store.facts("mark:é"), store.facts("nothing"), store.fact("mark:b:1")) == ({"mark:é": 4}, {}, 3)
+
+
 def test_the_log_gives_back_the_order_in_which_it_was_told(store: Sqlite) -> None:
     for number in (5, 1, 9, 3):
         store.append([Kept(record(number))], Changes())

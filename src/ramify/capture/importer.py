@@ -19,7 +19,7 @@ from ramify.model.observation import Headers, Observation, Outcome, Record, Requ
 
 FORMAT = "exchanges"
 LONGEST_LINE = 256 * 1024 * 1024  # what one line may cost in memory
-PEEKED_LINES, PEEKED_BYTES = 20, 1024 * 1024
+PEEKED_BYTES = 1024 * 1024
 # White space between the parts of a JSON text; strings are matched so that theirs stays.
 BETWEEN = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")|\s+', re.DOTALL)
 NOTHING = Raw(b"null")
@@ -203,17 +203,8 @@ def from_base64(text: str) -> bytes:
         raise ValueError(f"`body_base64` is no base64: {error}") from None
 
 
-def detect(path: Path) -> str | None:
-    """The format of a file by its first lines, or None when they look like nothing that is known here."""
-    try:
-        with opened(path) as file:
-            lines = [file.readline(PEEKED_BYTES) for _ in range(PEEKED_LINES)]
-    except (OSError, EOFError, zlib.error):
-        return None
-    return FORMAT if any(looks_like_exchange(line) for line in lines) else None
-
-
 def looks_like_exchange(line: bytes) -> bool:
+    """By its first `PEEKED_BYTES`."""
     if len(line) == PEEKED_BYTES:  # only the beginning of a long line
         return line.lstrip().startswith(b"{") and b'"request"' in line and b'"started"' in line
     try:

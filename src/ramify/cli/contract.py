@@ -1,6 +1,7 @@
 """What the command line needs of the rest: the surface of `ramify.app`, and nothing beside it."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -10,6 +11,9 @@ from ramify.settings import Settings
 
 Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is; 0 while that is not known."""
+
+Tell = Callable[[dict[str, Any]], None]
+"""Called with what was just stored."""
 
 
 class Opened(Protocol):
@@ -21,6 +25,7 @@ class Opened(Protocol):
     def link(self, child: str, parent: str) -> dict[str, Any]: ...
     def unlink(self, child: str) -> dict[str, Any]: ...
     def import_paths(self, paths: list[Path], format: str, progress: Progress) -> dict[str, Any]: ...
+    def watch(self, roots: list[Path], tell: Tell, stopping: threading.Event) -> None: ...
     def rebuild(self, dry_run: bool, progress: Progress) -> dict[str, Any]: ...
     def doctor(self) -> list[dict[str, Any]]: ...
 
@@ -41,6 +46,7 @@ class Picture(Protocol):
 class Application(Protocol):
     Ramify: Opener
 
+    def watched(self, folders: Sequence[str]) -> list[Path]: ...
     def serve(self, settings: Settings) -> int: ...
     def demo(self, settings: Settings, picture: Picture) -> int: ...
 

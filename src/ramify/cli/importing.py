@@ -1,15 +1,16 @@
 """Files into the store."""
 
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from ramify.cli.parser import Parser, add_reading, one_of
-from ramify.cli.progress import progress_bar
+from ramify.cli.progress import OF_BYTES, progress_bar
 from ramify.cli.session import Part, Session
 from ramify.cli.words import plural
 from ramify.model.mistake import UserMistake
 
-FORMATS = ("auto", "exchanges", "claude", "claude-hooks", "stream-json", "sam", "a2a", "adcp", "otlp")
+FORMATS = ("auto", "exchanges", "claude", "claude-hooks", "stream-json", "sdk", "sam", "a2a", "adcp", "otlp")
 MOST_PROBLEMS = 20
 
 
@@ -29,33 +30,36 @@ def import_files(session: Session) -> int:
             raise UserMistake(f"there is no file or folder {str(path)!r}", "check the path")
     with (
         session.opened(write=True, create=True) as store,
-        progress_bar("importing", session.arguments.color) as progress,
+        progress_bar("importing", session.arguments.color, OF_BYTES) as progress,
     ):
+        began = monotonic()
         answer = store.import_paths(paths, session.arguments.format, progress)
+        seconds = monotonic() - began
     if session.output.json:
         session.output.document(answer)
     else:
-        session.output.lines([summary(answer)])
-    report_unreadable(session, answer.get("unreadable") or [])
+        session.output.lines([summary(answer, seconds)])
+    report_unreadable(session, answer["unreadable"], answer["unreadable_count"])
     return 0
 
 
-def summary(answer: dict[str, Any]) -> str:
-    files = answer.get("files")
-    where = f" from {plural(files if isinstance(files, int) else len(files), 'file')}" if files else ""
-    line = f"read {plural(answer.get('read') or 0, 'exchange')}{where}: {answer.get('new') or 0:,} observations new"
-    skipped = answer.get("skipped") or []
-    rest = f"; {plural(len(skipped), 'file')} in other formats left alone" if skipped else ""
-    return f"{line}, {answer.get('known') or 0:,} known before{rest}"
+def summary(answer: dict[str, Any], seconds: float) -> str:
+    read = f"read {plural(answer['read'], 'line')} from {plural(answer['files'], 'file')}"
+    rate = f", {answer['bytes'] / 1e6:,.0f} MB at {answer['bytes'] / 1e6 / seconds:,.0f} MB/s" if seconds > 1 else ""
+    counts = f"{answer['new']:,} observations new, {answer['known']:,} known before"
+    others = (
+        (answer["unreadable_count"], "{} could not be read", "line"),
+        (answer["unchanged"], "{} unchanged", "file"),
+        (len(answer["skipped"]), "{} in other formats left alone", "file"),
+    )
+    return f"{read}{rate}: " + "; ".join([counts, *(text.format(plural(count, noun)) for count, text, noun in others if count)])
 
 
-def report_unreadable(session: Session, problems: list[dict[str, Any]]) -> None:
+def report_unreadable(session: Session, problems: list[dict[str, Any]], count: int) -> None:
     for problem in problems[:MOST_PROBLEMS]:
         session.output.say(f"{problem.get('place')}: {problem.get('problem')}")
-    if len(problems) > MOST_PROBLEMS:
-        session.output.say(
-            f"… and {len(problems) - MOST_PROBLEMS:,} more that could not be read; --json lists them all"
-        )
+    if count > MOST_PROBLEMS:
+        session.output.say(f"… and {count - MOST_PROBLEMS:,} more that could not be read; --json names them")
 
 
 FAMILY = {"import": Part(import_options, import_files)}

@@ -3,18 +3,19 @@
 import argparse
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ramify.model.mistake import UserMistake
 from ramify.setting_readers import (
     read_address,
     read_count,
     read_duration,
+    read_folders,
     read_names,
     read_port,
     read_size,
 )
-from ramify.settings import SETTINGS
+from ramify.settings import SETTINGS, USUAL
 
 STATUSES = (
     "pending", "submitted", "working", "input-required", "auth-required",
@@ -27,6 +28,7 @@ WRITTEN_AS: dict[Callable[[str], object], str] = {
     read_count: "N",
     read_address: "URL",
     read_names: "NAMES",
+    read_folders: "DIR",
     read_duration: "TIME",
     read_size: "SIZE",
 }
@@ -72,7 +74,8 @@ def add_settings(parser: Parser, *areas: str) -> None:
             default = f" (default: {setting.default})" if setting.default else ""
             meaning = (setting.meaning + default).replace("%", "%%")
             metavar = WRITTEN_AS.get(setting.read) or NAMED_AS.get(setting.name, setting.name.upper())
-            parser.add_argument(setting.flag, dest=setting.name, metavar=metavar, help=meaning)
+            repeated: dict[str, Any] = {"action": "append", "nargs": "?", "const": USUAL} if setting.read is read_folders else {}
+            parser.add_argument(setting.flag, dest=setting.name, metavar=metavar, help=meaning, **repeated)
     parser.add_argument("--config", metavar="FILE", help="a settings file instead of the usual ramify.toml")
 
 

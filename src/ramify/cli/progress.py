@@ -7,21 +7,22 @@ from contextlib import contextmanager
 from ramify.cli.contract import Progress
 from ramify.cli.output import make_console
 
+OF_THINGS, OF_BYTES = ("MofNCompleteColumn",), ("DownloadColumn", "TransferSpeedColumn")
+
 
 @contextmanager
-def progress_bar(label: str, color: str) -> Iterator[Progress]:
+def progress_bar(label: str, color: str, figures: tuple[str, ...] = OF_THINGS) -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+    from rich import progress
 
     parts = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        *(getattr(progress, name)() for name in figures),
+        progress.TimeRemainingColumn(),
     )
-    with Bar(*parts, console=make_console(sys.stderr, color), transient=True) as bar:
+    with progress.Progress(*parts, console=make_console(sys.stderr, color), transient=True) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total or None)

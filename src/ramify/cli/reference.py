@@ -71,7 +71,8 @@ def parser_of(command: Command) -> Parser:
 
 
 def usage_of(action: argparse.Action) -> str:
-    return f"{action.metavar}…" if action.nargs == "+" else str(action.metavar)
+    many = f"{action.metavar}…" if action.nargs in ("+", "*") else str(action.metavar)
+    return f"[{many}]" if action.nargs in ("*", "?") else many
 
 
 def spelling(action: argparse.Action) -> str:

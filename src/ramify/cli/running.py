@@ -91,7 +91,7 @@ def server_environment(
     arguments: argparse.Namespace, upstream: str | None, environment: Mapping[str, str]
 ) -> dict[str, str]:
     """Our flags as the server's variables: a token on its command line could be read by everybody."""
-    given = {setting.variable: getattr(arguments, setting.name) for setting in SETTINGS}
+    given = {setting.variable: getattr(arguments, setting.name, None) for setting in SETTINGS}
     given["RAMIFY_CONFIG"] = arguments.config
     given[BY_NAME["anthropic_upstream"].variable] = arguments.anthropic_upstream or upstream
     return {**environment, **{name: value for name, value in given.items() if value is not None}}

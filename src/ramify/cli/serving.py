@@ -17,7 +17,7 @@ from ramify.settings import Settings
 
 
 def serve_options(parser: Parser) -> None:
-    add_settings(parser, "store", "address", "capture")
+    add_settings(parser, "store", "address", "capture", "watch")
 
 
 def demo_options(parser: Parser) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ramify.cli.contract import Opened, application
 from ramify.cli.output import Output
 from ramify.cli.parser import Parser
-from ramify.settings import SETTINGS, Settings, load
+from ramify.settings import SETTINGS, Settings, as_text, load
 
 PAGE = 1000
 
@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
 
 def load_settings(arguments: Namespace) -> Settings:
-    flags = {setting.name: getattr(arguments, setting.name, None) for setting in SETTINGS}
+    flags = {setting.name: as_text(getattr(arguments, setting.name, None)) for setting in SETTINGS}
     named = getattr(arguments, "config", None)
     return load(flags, environ, Path(named) if named else None)
 

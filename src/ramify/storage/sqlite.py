@@ -1,7 +1,7 @@
 """The embedded engine: one file, one writer, readers that never wait. `memory:` is the same without a file."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -293,9 +293,16 @@ class Sqlite:
         rows = self._read("SELECT value FROM facts WHERE name = ?", (name,))
         return rows[0][0] if rows else None
 
+    def facts(self, prefix: str) -> dict[str, str | bytes | int]:
+        last = chr(0x10FFFF)
+        return dict(self._read("SELECT name, value FROM facts WHERE name >= ? AND name < ?", (prefix, prefix + last)))
+
     def set_fact(self, name: str, value: str | bytes | int) -> None:
+        self.set_facts({name: value})
+
+    def set_facts(self, facts: Mapping[str, str | bytes | int]) -> None:
         with self._file.writing() as connection:
-            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+            connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", list(facts.items()))
 
     def check(self) -> str:
         """`ok`, or what is wrong with the file."""
