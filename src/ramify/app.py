@@ -141,6 +141,16 @@ def readable(given: list[Path], format: str) -> tuple[list[Path], list[str]]:
     return [path for path in found if path not in unknown], [str(path) for path in unknown]
 
 
+def report_hook(settings: Settings, body: bytes, at: int) -> None:
+    from ramify.capture.outbox import Away
+    from ramify.recording import report_hook as report
+
+    try:
+        report(settings, body, at)
+    except Away as problem:
+        raise UserMistake(f"the hook was not recorded: {problem}", "see ramify doctor") from problem
+
+
 def serve(settings: Settings) -> int:
     from ramify.served import open_served
     from ramify.server import run_server
