@@ -1,0 +1,170 @@
+"""The real Agent SDK, recorded from inside: it cannot tell, neither can the API, and every message is kept once."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ramify.demo.upstream import Received, serving
+from ramify.demo.wire import Json, Reply
+from ramify.model.observation import Record
+from tests.peers import claude_sdk, stories
+from tests.peers.claude_cli import Script, Story, run_story
+from tests.peers.claude_sdk import SdkRun, run_program
+from tests.peers.served import free_port, serve
+from tests.peers.test_claude_cli import bare
+from tests.test_recording import stored, stored_soon
+
+pytestmark = pytest.mark.peer
+
+PROGRAMS = {"record": claude_sdk.RECORDED, "instrument": claude_sdk.INSTRUMENTED, "both": claude_sdk.BOTH}
+RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\b[abw0-9][0-9a-z]{8,16}(?:-[0-9a-f]{8})?\b|\d+(?:\.\d+)?")
+
+
+async def told(
+    program: str, story: Story, folder: Path, *prompts: str
+) -> tuple[SdkRun, list[Received], list[Record]]:
+    async with serving(Script(story)) as upstream:
+        port = str(free_port())
+        run = await run_program(program, prompts or [story.prompt], upstream.url, folder / "world", RAMIFY_PORT=port)
+    assert (run.exit, run.errors) == (0, "")
+    path = folder / "world" / "data" / "ramify" / "ramify.db"
+    kept = stored(path) if path.exists() else []
+    (folder / "world").rename(folder / f"world-{len(list(folder.iterdir()))}")
+    return run, upstream.requests, kept
+
+
+def settled(run: SdkRun) -> Counter[str]:
+    """Without ids, times and figures, which differ in every run; what runs in the background may come in any order."""
+    return Counter(f"{name} {RANDOM.sub('', words)}" for name, words in run.messages)
+
+
+@pytest.mark.parametrize("way", PROGRAMS)
+@pytest.mark.parametrize("story", [stories.THREE, stories.BACKGROUND], ids=["three", "background"])
+async def test_a_recorded_program_gets_and_asks_what_it_would_have(story: Story, way: str, tmp_path: Path) -> None:
+    plain, asked, nothing = await told(claude_sdk.PLAIN, story, tmp_path)
+    recorded, asked_then, kept = await told(PROGRAMS[way], story, tmp_path)
+    assert nothing == []
+    assert Counter(name for name, _ in recorded.messages) == Counter(name for name, _ in plain.messages)
+    assert sorted(map(bare, asked_then)) == sorted(map(bare, asked))
+    prompt, *messages = kept
+    assert json.loads(prompt.body)["message"]["content"] == story.prompt
+    assert len(messages) == len(recorded.messages)
+    assert len({uuid_of(seen) for seen in messages}) == len(messages)
+
+
+def uuid_of(seen: Record) -> str:
+    body = json.loads(seen.body)
+    uuid: str = body.get("uuid") or body["data"]["uuid"]
+    return uuid
+
+
+async def test_an_instrumented_program_keeps_what_the_classes_drop(tmp_path: Path) -> None:
+    _, _, kept = await told(claude_sdk.INSTRUMENTED, stories.ONE, tmp_path)
+    bodies = [json.loads(seen.body) for seen in kept]
+    assert {seen.format for seen in kept} == {"stream-json"}
+    assert len({body["session_id"] for body in bodies}) == 1
+    inside = [body for body in bodies if body.get("parent_tool_use_id")]
+    assert inside
+    assert all(body["agent_id"] for body in inside)
+    (result,) = (body for body in bodies if body.get("type") == "result")
+    assert result["model_usage_since_last_result"]
+
+
+async def test_every_prompt_of_a_conversation_is_kept_before_what_it_led_to(tmp_path: Path) -> None:
+    replies = {"First.": (stories.said("One."), stories.said("Two."))}
+    _, _, kept = await told(claude_sdk.TALK, Story("talk", "First.", replies), tmp_path, "First.", "Second.")
+    said = [text_of(json.loads(seen.body)) for seen in sorted(kept, key=lambda seen: seen.at)]
+    assert [words for words in said if words] == ["First.", "One.", "Second.", "Two."]
+    assert len({json.loads(seen.body)["session_id"] for seen in kept}) == 1
+
+
+def text_of(body: Json) -> str:
+    content: Any = body.get("message", {}).get("content", "")
+    return content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
+
+
+async def test_prompts_that_the_client_replays_are_kept_once(tmp_path: Path) -> None:
+    replaying = claude_sdk.INSTRUMENTED.replace("max_turns=20", 'max_turns=20, extra_args={"replay-user-messages": None}')
+    _, _, kept = await told(replaying, stories.ONE, tmp_path)
+    prompts = [json.loads(seen.body) for seen in kept if text_of(json.loads(seen.body)) == stories.ONE.prompt]
+    assert [bool(prompt.get("uuid")) for prompt in prompts] == [True]
+
+
+async def test_what_goes_wrong_goes_wrong_as_it_would_have(tmp_path: Path) -> None:
+    refused = Story("refused", "Fail.", {"Fail.": ((Reply(status=400),),)})
+    failing = claude_sdk.HEAD + """
+ramify.instrument()
+async def main():
+    try:
+        async for message in query(prompt=sys.argv[1], options=options):
+            show(message)
+    except Exception as problem:
+        print(json.dumps(["raised", type(problem).__name__]))
+asyncio.run(main())
+"""
+    async def outcome(program: str, name: str) -> list[tuple[str, str]]:
+        run, _, _ = await told(program, refused, tmp_path / name)
+        return [(kind, words if kind == "raised" else "") for kind, words in run.messages]
+
+    for name in ("plain", "recorded"):
+        (tmp_path / name).mkdir()
+    assert await outcome(failing.replace("ramify.instrument()", ""), "plain") == await outcome(failing, "recorded")
+
+
+async def test_leaving_early_ends_the_client_and_keeps_what_came(tmp_path: Path) -> None:
+    leaving = claude_sdk.INSTRUMENTED.replace("        show(message)", "        show(message)\n        break")
+    run, _, kept = await told(leaving, stories.ONE, tmp_path)
+    assert len(run.messages) == 1
+    assert [json.loads(seen.body)["type"] for seen in kept][:2] == ["user", "system"]
+
+
+async def test_taking_it_back_leaves_the_sdk_as_it_was(tmp_path: Path) -> None:
+    back = claude_sdk.INSTRUMENTED.replace(
+        "ramify.instrument()",
+        "from claude_agent_sdk._internal.query import Query\n"
+        "before = Query.receive_messages\n"
+        "with ramify.instrument():\n"
+        "    assert Query.receive_messages is not before\n"
+        "    once = Query.receive_messages\n"
+        "    ramify.instrument()\n"
+        "    assert Query.receive_messages is once\n"
+        "assert Query.receive_messages is before",
+    )
+    _, _, kept = await told(back, stories.ONE, tmp_path)
+    assert kept == []
+
+
+async def test_a_version_without_these_places_is_recorded_by_its_public_functions(tmp_path: Path) -> None:
+    other = claude_sdk.INSTRUMENTED.replace(
+        "ramify.instrument()",
+        "from claude_agent_sdk._internal.transport import subprocess_cli\n"
+        "hidden = vars(subprocess_cli).pop('SubprocessCLITransport')\n"
+        "ramify.instrument()\n"
+        "subprocess_cli.SubprocessCLITransport = hidden\n"
+        "from claude_agent_sdk import query",
+    )
+    run, _, kept = await told(other, stories.ONE, tmp_path)
+    assert [seen.format for seen in kept] == ["stream-json"] + ["sdk"] * len(run.messages)
+    assert json.loads(kept[0].body)["message"]["content"] == stories.ONE.prompt
+
+
+@pytest.mark.parametrize("options", [[], ["--http"]], ids=["command", "http"])
+async def test_hooks_of_the_real_client_arrive_and_change_nothing(options: list[str], tmp_path: Path) -> None:
+    from tests.cli.test_hook import hook
+
+    async with serving(Script(stories.ONE)) as upstream, serve(upstream.url, tmp_path) as server:
+        printed = hook(tmp_path, "hooks", *options, "--server", server.url)
+        world = tmp_path / "world"
+        (world / "config").mkdir(parents=True)
+        (world / "config" / "settings.json").write_bytes(printed.stdout)
+        run = await run_story(stories.ONE, upstream.url, world, variables={"RAMIFY_SERVER": server.url})
+        assert (run.exit, run.text) == (0, "There are three.")
+        kept = stored_soon(tmp_path / "ramify.db", 8)
+    names = Counter(json.loads(seen.body)["hook_event_name"] for seen in kept)
+    wanted = {"UserPromptSubmit": 1, "PreToolUse": 2, "PostToolUse": 2, "SubagentStart": 1, "SubagentStop": 1, "Stop": 1}
+    assert {name: names[name] for name in wanted} == wanted
+    assert {seen.format for seen in kept} == {"claude-hook"}
