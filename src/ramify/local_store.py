@@ -89,7 +89,8 @@ class Writer:
             [sys.executable or "python3", "-m", "ramify.writing"],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._errors, start_new_session=True,
         )
-        start = {"settings": msgspec.to_builtins(settings), "run": secrets.token_hex(6)}
+        own = {**msgspec.to_builtins(settings), "watch": []}  # transcripts are the server's to follow
+        start = {"settings": own, "run": secrets.token_hex(6)}
         self._say(frame(msgspec.json.encode(start)))
 
     def write(self, batch: Sequence[Record]) -> None:
