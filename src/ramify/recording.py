@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from ramify.capture.delivery import ServerAt
 from ramify.capture.instruments import INSTRUMENTS
-from ramify.capture.instruments.patches import Patches
+from ramify.capture.instruments.patches import Install, Patches
 from ramify.capture.outbox import Away, Destination, Outbox
 from ramify.capture.recorder import Recorded, Tap, Told
 from ramify.capture.tee import Sink
@@ -127,7 +127,7 @@ class Process:
                 self.patches = Patches()
                 for package, install in INSTRUMENTS:
                     if find_spec(package) is not None:
-                        install(self.patches, recorder.tap)
+                        tried(package, install, self.patches, recorder)
 
     def remove(self) -> None:
         with self._turn:
@@ -147,6 +147,14 @@ class Process:
             log.warning("%d records could not be delivered before the program ended", waiting)
         elif not safe:
             log.warning("the last records are not stored yet; their writer goes on without this program")
+
+
+def tried(package: str, install: Install, patches: Patches, recorder: Recorder) -> None:
+    """A library that cannot be loaded, or is of an unknown kind, is its own affair and not the program's."""
+    try:
+        install(patches, recorder.tap)
+    except Exception as problem:
+        log.warning("%s is not recorded: %r", package, problem)
 
 
 class Nowhere:

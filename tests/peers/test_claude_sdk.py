@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,17 @@ import pytest
 from ramify.demo.upstream import Received, serving
 from ramify.demo.wire import Json, Reply
 from ramify.model.observation import Record
+from ramify.settings import BY_NAME as SETTINGS
+from tests.capture.world import until
 from tests.cli.test_hook import hook
 from tests.cli.test_main import SOURCE
 from tests.peers import claude_sdk, stories
-from tests.peers.claude_cli import Script, Story, run_story
+from tests.peers.claude_cli import Metered, Script, Story, run_story
 from tests.peers.claude_sdk import SdkRun, run_program
-from tests.peers.served import free_port, serve
+from tests.peers.served import Answer, free_port, serve
 from tests.peers.test_claude_cli import bare
+from tests.peers.test_claude_trees import EXPECTED, FIGURES, shape
+from tests.peers.told import walk
 from tests.test_recording import stored, stored_soon
 
 pytestmark = pytest.mark.peer
@@ -180,3 +185,66 @@ async def test_hooks_of_the_real_client_arrive_and_change_nothing(options: list[
     wanted = {"UserPromptSubmit": 1, "PreToolUse": 2, "PostToolUse": 2, "SubagentStart": 1, "SubagentStop": 1, "Stop": 1}
     assert {name: names[name] for name in wanted} == wanted
     assert {seen.format for seen in kept} == {"claude-hook"}
+
+
+WATCHES = "watch" in SETTINGS
+
+
+@dataclass
+class Seen:
+    """One story as the server shows it, and what the script said of it."""
+
+    trees: list[Answer]
+    calls: list[Answer]
+    messages: list[Answer]
+    script: Metered
+
+
+async def seen_by_all(program: str, story: Story, folder: Path, *prompts: str) -> Seen:
+    """The proxy, the recorder and, where it is there, the follower of transcripts: all at once, all live."""
+    script, world = Metered(Script(story)), folder / "world"
+    async with (
+        serving(script) as upstream,
+        serve(upstream.url, folder, RAMIFY_WATCH=str(world / "config")) as server,
+    ):
+        run = await run_program(program, prompts or [story.prompt], server.url, world, RAMIFY_SERVER=server.url)
+        assert (run.exit, run.errors) == (0, "")
+        formats = {"stream-json", "claude"} if WATCHES else {"stream-json"}
+        await until(lambda: {seen.format for seen in stored(folder / "ramify.db")} >= formats, 10)
+        await server.settled(len(upstream.requests))
+        conversations = await server.all("conversations")
+        trees = [await server.ask(f"conversations/{one['id']}/tree") for one in conversations]
+        roots = [root["id"] for tree in trees for root in tree["roots"]]
+        messages = [one for root in roots for one in await server.all(f"tasks/{root}/messages?tree=true")]
+        return Seen(trees, await server.all("calls"), messages, script)
+
+
+@pytest.mark.parametrize("story", [stories.THREE, stories.NESTED, stories.BACKGROUND], ids=lambda story: story.name)
+@pytest.mark.parametrize("way", ["record", "instrument"])
+async def test_all_sources_at_once_make_one_tree_and_count_nothing_twice(story: Story, way: str, tmp_path: Path) -> None:
+    seen = await seen_by_all(PROGRAMS[way], story, tmp_path)
+    (tree,) = seen.trees
+    (root,) = tree["roots"]
+    assert tree["unattached"] == []
+    assert shape(root) == EXPECTED[story.name]
+    assert {node["status"] for node in walk(root)} == {"completed"}
+    assert all(node["link"]["certainty"] == 1.0 for node in walk(root) if node is not root)
+    assert len(seen.calls) == len(seen.script.said)
+    used, said = root["tree_usage"], seen.script.total()
+    assert {ours: used[ours] for ours in FIGURES} == {ours: said[theirs] for ours, theirs in FIGURES.items()}
+    humans = [message for message in seen.messages if message["author"] == "human"]
+    assert [message["blocks"][0]["text"] for message in humans] == [story.prompt]
+    givers = [one for one in seen.messages if one["role"] == "user" and one["author"] == "agent"]
+    assert Counter(one["blocks"][0]["text"] for one in givers) == Counter(
+        node["prompt"] for node in walk(root) if node is not root
+    )
+
+
+async def test_all_sources_at_once_tell_the_prompts_of_a_conversation_apart(tmp_path: Path) -> None:
+    replies = {"Again.": (stories.said("One."), stories.said("Two."))}
+    seen = await seen_by_all(claude_sdk.TALK, Story("talk", "Again.", replies), tmp_path, "Again.", "Again.")
+    (tree,) = seen.trees
+    assert [(root["prompt"], root["status"], root["usage"]["calls"]) for root in tree["roots"]] == [
+        ("Again.", "completed", 1),
+        ("Again.", "completed", 1),
+    ]

@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from ramify.capture.tee import Sink
-from ramify.model.ids import observation_id
+from ramify.model.ids import digest, observation_id
 from ramify.model.moment import micros
 from ramify.model.observation import Record
 
@@ -87,7 +87,7 @@ class Tap:
         self._number += 1
         place = f"{self._name}:{self._number}"
         body = line.body or encode(line.fields)
-        identity = observation_id("record", self._project, line.format, uuid or place, body)
+        identity = observation_id("record", self._project, line.format, uuid or place, digest(body))
         self._sink.put(Record(identity, self._project, at, SOURCE, line.format, place, body))
 
     def _miss(self, message: object, problem: Exception) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from ramify.model.ids import observation_id
+from ramify.model.ids import digest, observation_id
 from ramify.model.observation import Record
 
 
@@ -51,5 +51,5 @@ def decode_records(raw: bytes, project: str) -> tuple[Record, ...]:
 
 def hook_record(body: bytes, project: str, at: int) -> Record:
     """What a client told a hook. It has neither an id nor a time of its own: two that say the same are two."""
-    identity = observation_id("record", project, "claude-hook", at, body)
+    identity = observation_id("record", project, "claude-hook", at, digest(body))
     return Record(identity, project, at, "hook", "claude-hook", "hook:1", body)
