@@ -52,12 +52,8 @@ LINE = "-work/s1.jsonl"
 
 
 def line(uuid: str, words: str, at: int, number: int) -> Record:
-    body = json.dumps(
-        {
-            "type": "user", "uuid": uuid, "parentUuid": None, "sessionId": "s1", "promptSource": "sdk",
-            "message": {"role": "user", "content": words},
-        }  # fmt: skip
-    ).encode()
+    said = {"uuid": uuid, "parentUuid": None, "sessionId": "s1", "promptSource": "sdk"}
+    body = json.dumps({"type": "user", **said, "message": {"role": "user", "content": words}}).encode()
     return Record(observation_id("record", LINE, body), "default", at, "transcript", "claude", f"{LINE}:{number}", body)
 
 

@@ -33,13 +33,13 @@ PROGRAMS = {"record": claude_sdk.RECORDED, "instrument": claude_sdk.INSTRUMENTED
 async def told(
     program: str, story: Story, folder: Path, *prompts: str
 ) -> tuple[SdkRun, list[Received], list[Record]]:
+    port = str(free_port())
     async with serving(Script(story)) as upstream:
-        port = str(free_port())
         run = await run_program(program, prompts or [story.prompt], upstream.url, folder / "world", RAMIFY_PORT=port)
     assert (run.exit, run.errors) == (0, "")
     path = folder / "world" / "data" / "ramify" / "ramify.db"
     kept = stored(path) if path.exists() else []
-    (folder / "world").rename(folder / f"world-{len(list(folder.iterdir()))}")
+    (folder / "world").rename(folder / f"world-{port}")  # the next one must have the same name
     return run, upstream.requests, kept
 
 
