@@ -79,9 +79,11 @@ def _task(task: Entry, entry: Entry, ids: dict[str, str], source: str) -> list[s
         found.append(f"{name}: spawned by {link.get('via')}, not {entry['spawned_by']}")
     if certainty != "any" and link and (link["certainty"] == 1.0) != (certainty == "exact"):
         found.append(f"{name}: certainty {link['certainty']} should be {certainty}")
-    for key in ("depth", "branch"):
-        if entry.get(key) is not None and task[key] != entry[key]:
-            found.append(f"{name}: {key} is {task[key]}, not {entry[key]}")
+    found += [
+        f"{name}: {key} is {task[key]}, not {entry[key]}"
+        for key in ("depth", "branch")
+        if entry.get(key) is not None and task[key] != entry[key]
+    ]
     status = entry.get("status") or {}
     words = status.get(source) or status.get("*")
     if words and task["status"] not in words:

@@ -38,6 +38,6 @@ def test_each_source_and_all_together(folder: Path, name: str, order: tuple[str,
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_any_order_and_everything_twice_give_the_same_rows(folder: Path, seed: int) -> None:
     seen = [one for source in sources_of(folder) for one in story.reports(folder, source)]
-    known, questions = story.told(seen)
+    known, _ = story.told(seen)
     mixed, _ = story.told(story.shuffled([*seen, *seen], seed))
     assert story.row_differences(story.rows(known), story.rows(mixed)) == []

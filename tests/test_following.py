@@ -201,6 +201,8 @@ def test_kill_9_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> None:
             child.kill()
     with watching(database, tmp_path) as child:
         until(lambda: stored(database) == 3200)
+        assert child.stderr is not None
+        assert b"following" in child.stderr.readline()  # it is ready for signals by then
         child.send_signal(signal.SIGTERM)
         assert child.wait(timeout=SECONDS) == 0
     store = open_sqlite(f"sqlite:{database}")

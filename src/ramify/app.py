@@ -17,6 +17,7 @@ from ramify.following import Following
 from ramify.indexing import Indexer
 from ramify.ingest import Ingest
 from ramify.intake import Batch, Intake, batch_shape, import_all
+from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation
 from ramify.query.service import Answer, Questions
 from ramify.rebuild import rebuild
@@ -122,6 +123,16 @@ class Ramify:
         from ramify.diagnosis import checks
 
         return list(checks(self.store, self.settings))
+
+
+def report_hook(settings: Settings, body: bytes, at: int) -> None:
+    from ramify.capture.outbox import Away
+    from ramify.recording import report_hook as report
+
+    try:
+        report(settings, body, at)
+    except Away as problem:
+        raise UserMistake(f"the hook was not recorded: {problem}", "see ramify doctor") from problem
 
 
 def serve(settings: Settings) -> int:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from ramify.ingest import Ingest
-from ramify.model.observation import Observation, Request, Response
+from ramify.model.observation import Correction, Observation
 from ramify.spool import Spool
 from ramify.storage.base import StoreDown
 
@@ -27,7 +27,7 @@ LeftOpen = Callable[[], Sequence[Observation]]
 
 
 def weight(seen: Observation) -> int:
-    return 500 + (len(seen.body) if isinstance(seen, Request | Response) else 0)
+    return 500 + (0 if isinstance(seen, Correction) else len(seen.body))
 
 
 class Pipeline:
@@ -199,7 +199,7 @@ class Pipeline:
                 if self.spool is not None:
                     self._spool(batch)
                     return
-                if self._closing:
+                if self._is_late():
                     self.dropped += len(batch)
                     return
                 time.sleep(RETRY_SECONDS)  # nowhere else to put it: `put` counts what no longer fits

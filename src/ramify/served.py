@@ -14,6 +14,7 @@ from ramify.capture.cleaner import Cleaner
 from ramify.following import Following
 from ramify.hub import Hub
 from ramify.ingest import Ingest
+from ramify.model.observation import Observation
 from ramify.pipeline import Pipeline
 from ramify.query.changes import change_shapes
 from ramify.query.service import Answer
@@ -72,6 +73,16 @@ class Served(Ramify):
         with taken_by(self.store):
             self.store.set_fact(f"server:{self.run}", process_name(os.getpid()))
         self.pipeline.start()
+
+    @property
+    def project(self) -> str:
+        return self.settings.project or "default"
+
+    def clock(self) -> int:
+        return now()
+
+    def observe(self, seen: Observation) -> None:
+        self.pipeline.put(seen)
 
     def new_id(self) -> str:
         return f"obs_{self.run}-{next(self._numbers)}"

@@ -26,7 +26,8 @@ from ramify.setting_readers import (
 
 class Setting(Struct, frozen=True):
     """`area` says which commands have a flag for it: "store" all, "address" those that talk to a server,
-    "capture" those that start one, "watch" those that can follow transcripts. `default` is written as a person would write it."""
+    "capture" those that start one, "watch" those that can follow transcripts, "recording" those that report. `default`
+    is written as a person would write it."""
 
     name: str
     area: str
@@ -78,6 +79,15 @@ SETTINGS = (
         read_text,
         "a-long-random-text",
         "what a client must present (`Authorization: Bearer …`) to ask questions or to change anything",
+    ),
+    Setting(
+        "server",
+        "recording",
+        None,
+        read_address,
+        "http://127.0.0.1:8377",
+        "the server that recorded programs and hooks report to; by default the one at `host` and `port` if it has "
+        "the same store, else they write to the store themselves",
     ),
     Setting(
         "anthropic_upstream",
@@ -166,6 +176,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: int = 8377
     token: str | None = None
+    server: str | None = None
     anthropic_upstream: str = "https://api.anthropic.com"
     spawn_tools: tuple[str, ...] = ("Agent", "Task", "task")
     match_window: int = 24 * HOUR

@@ -165,16 +165,17 @@ def watched(folders: Sequence[str]) -> list[Path]:
     return [usual_folder(os.environ) if folder == USUAL else Path(folder).expanduser() for folder in folders]
 
 
-def make_writer(start: dict[str, Any], wire: Wire) -> tuple[Pipeline, Callable[[], None]]:
-    """What runs in the writer's process. It waits only briefly for others: what comes meanwhile is safe in the spool."""
+def make_writer(start: dict[str, Any], wire: Wire | None) -> tuple[Pipeline, Callable[[], None]]:
+    """What runs in the writer's process. It waits only briefly for others: what comes meanwhile is safe in the spool.
+    Without a server to talk to it has none: the spool is the server's, which may start at any time."""
     settings = msgspec.convert(start["settings"], Settings)
     store = open_store(settings.store, busy_seconds=1.0)
     reuse_memory()
     os.nice(5)  # clients come first when the machine is short of cores
     gc.set_threshold(100_000, 20, 100)  # rows and chains live long: looking through them often finds nothing
     cleaner = Cleaner()
-    ingest = Ingest(store, rules_of(settings), prices_of(settings), wire.publish, redaction=cleaner)
-    folder = spool_folder(settings)
+    ingest = Ingest(store, rules_of(settings), prices_of(settings), wire.publish if wire else None, redaction=cleaner)
+    folder = spool_folder(settings) if wire else None
     spool = Spool(folder, settings.spool_limit) if folder and locked(folder) else None
     pipeline = Pipeline(ingest, cleaner.observation, spool, settings.queue_limit, settings.queue_bytes)
     pipeline.left_open = lambda: lost_calls(store, lambda exchange: still_runs(store, start["run"], exchange), now())

@@ -16,13 +16,15 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from struct import Struct as Layout
-from typing import Any
+from typing import IO, Any, cast
 
 import msgspec
 
 from ramify.model.entity import TABLES, Entity
+from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation, Request, Response
 from ramify.pipeline import Pipeline, weight
+from ramify.storage.base import StoreDown
 
 log = logging.getLogger("ramify")
 SIZE = Layout("<II")  # of the head, of the body
@@ -32,6 +34,7 @@ _heads = msgspec.msgpack.Decoder(Observation)
 _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
 RESTART_SECONDS = 1.0
 STATE_SECONDS = 0.25
+OPEN_SECONDS = 30.0
 
 
 def send_frame(wire: socket.socket, head: bytes, body: bytes = b"") -> None:
@@ -42,13 +45,21 @@ def send_frame(wire: socket.socket, head: bytes, body: bytes = b"") -> None:
 
 def read_frames(wire: socket.socket) -> Iterator[tuple[bytes, bytes]]:
     """Until the other side is gone."""
-    with wire.makefile("rb", buffering=1 << 16) as file:
-        while len(size := file.read(SIZE.size)) == SIZE.size:
-            head_size, body_size = SIZE.unpack(size)
-            head, body = file.read(head_size), file.read(body_size)
-            if len(head) < head_size or len(body) < body_size:
-                return
-            yield head, body
+    with cast(IO[bytes], wire.makefile("rb", buffering=1 << 16)) as file:
+        yield from frames_of(file)
+
+
+def frames_of(file: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    while len(size := file.read(SIZE.size)) == SIZE.size:
+        head_size, body_size = SIZE.unpack(size)
+        head, body = file.read(head_size), file.read(body_size)
+        if len(head) < head_size or len(body) < body_size:
+            return
+        yield head, body
+
+
+def frame(head: bytes, body: bytes = b"") -> bytes:
+    return SIZE.pack(len(head), len(body)) + head + body
 
 
 class RemotePipeline:
@@ -211,7 +222,10 @@ class Wire:
         self.send({"seq": seq}, _encode(listed))
 
 
-def serve_writer(connection: socket.socket, make: Callable[[dict[str, Any], Wire], tuple[Pipeline, Callable[[], None]]]) -> None:
+Make = Callable[[dict[str, Any], Wire | None], tuple[Pipeline, Callable[[], None]]]
+
+
+def serve_writer(connection: socket.socket, make: Make) -> None:
     """Runs in the child: observations in, acknowledgements, changes and figures out; ends when the server is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -249,3 +263,29 @@ def serve_writer(connection: socket.socket, make: Callable[[dict[str, Any], Wire
         pipeline.close()
         tell_state()
         close()
+
+
+def store_all(file: IO[bytes], make: Make) -> int:
+    """Runs in the child of a program that is recorded: observations in, until there are no more. How many were lost."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    frames = frames_of(file)
+    pipeline, close = made(make, json.loads(next(frames)[0]), time.monotonic() + OPEN_SECONDS)
+    pipeline.start()
+    try:
+        for head, _ in frames:
+            pipeline.put(_heads.decode(head))
+    finally:
+        pipeline.close()
+        close()
+    return pipeline.lost
+
+
+def made(make: Make, start: dict[str, Any], until: float) -> tuple[Pipeline, Callable[[], None]]:
+    """A store that somebody holds just now is waited for: nobody else has what we are given."""
+    while True:
+        try:
+            return make(start, None)
+        except (UserMistake, StoreDown):
+            if time.monotonic() > until:
+                raise
+            time.sleep(RESTART_SECONDS)

@@ -1,17 +1,20 @@
-"""The entry of the writer's process: `python -m ramify.writing DESCRIPTOR`."""
+"""The entry of the writer's process: `python -m ramify.writing [DESCRIPTOR]`; without one, from standard input."""
 
 import logging
 import socket
 import sys
 
 from ramify.wiring import make_writer
-from ramify.writer import serve_writer
+from ramify.writer import serve_writer, store_all
 
 
-def main() -> None:
+def main() -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    if len(sys.argv) == 1:
+        return 1 if store_all(sys.stdin.buffer, make_writer) else 0
     serve_writer(socket.socket(fileno=int(sys.argv[1])), make_writer)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

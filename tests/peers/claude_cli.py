@@ -95,7 +95,11 @@ def find_cli() -> Path | None:
 
 
 async def run_story(
-    story: Story, base_url: str, folder: Path, held: Callable[[], Awaitable[None]] | None = None
+    story: Story,
+    base_url: str,
+    folder: Path,
+    held: Callable[[], Awaitable[None]] | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> CliRun:
     """`folder` is the client's whole world. `held` returns once a story that is to be stopped may be."""
     for name in ("home", "config", "work"):
@@ -103,7 +107,7 @@ async def run_story(
     child = await asyncio.create_subprocess_exec(
         *arguments(story),
         cwd=folder / "work",
-        env=environment(base_url, folder),
+        env={**environment(base_url, folder), **(variables or {})},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -54,13 +54,13 @@ class Server:
 
 
 @asynccontextmanager
-async def serve(upstream: str, folder: Path) -> AsyncIterator[Server]:
+async def serve(upstream: str, folder: Path, **variables: str) -> AsyncIterator[Server]:
     port, store = free_port(), f"sqlite:{folder}/ramify.db"
     command = [sys.executable, "-m", "ramify", "serve", "--port", str(port), "--store", store]
     child = await asyncio.create_subprocess_exec(
         *command,
         *("--anthropic-upstream", upstream),
-        env=environment(folder),
+        env=environment(folder, **variables),
         stderr=asyncio.subprocess.PIPE,
     )
     assert child.stderr is not None

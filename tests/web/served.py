@@ -9,6 +9,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from ramify.model.mistake import UserMistake
+from ramify.model.observation import Observation
 from ramify.query.service import Ambiguous, Answer, BadQuestion, NotFound, Questions
 from ramify.storage.sqlite import open_sqlite
 from ramify.web.app import make_app
@@ -96,6 +97,8 @@ class Small:
         self.hub = Feed()
         self.token = token
         self.acts: list[tuple[str, ...]] = []
+        self.observed: list[Observation] = []
+        self.project = "default"
 
     @property
     def proxy(self) -> Serve:
@@ -103,6 +106,12 @@ class Small:
 
     async def forward(self, request: web.Request) -> web.StreamResponse:
         return web.Response(text=f"upstream {request.method} {request.path}")
+
+    def clock(self) -> int:
+        return 1_700_000_000_000_000 + len(self.observed)
+
+    def observe(self, seen: Observation) -> None:
+        self.observed.append(seen)
 
     def link(self, child: str, parent: str) -> Answer:
         self.acts.append(("link", child, parent))

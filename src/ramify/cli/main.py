@@ -15,6 +15,10 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"ramify {__version__}")  # before anything is imported: scripts ask this often
         return DONE
     try:
+        if words and words[0] == "hook":
+            from ramify.cli.quiet_hook import report
+
+            return report(words[1:], carry_out)
         status = carry_out(words)
         sys.stdout.flush()
         return status

@@ -11,7 +11,7 @@ from ramify.model.link import Candidate, Link
 
 # Strongest first: what the client wrote down when it spawned, then what it said later.
 RULES = (
-    "sidecar", "task-started", "parent-tool-use-id", "agent-id-in-result", "workflow-run", "hook", "task-notification",
+    "sidecar", "task_started", "parent_tool_use_id", "agent-id-in-result", "workflow-run", "hook", "task-notification",
 )
 ANSWERING = "SendMessage"  # wakes an agent that is there; it spawns none
 
@@ -188,7 +188,7 @@ def _named(world: World, task: Task) -> list[Told]:
             native, observation = ref.split(" ", 1)
             found.append(Told("workflow-run", "", observation, native))
     if task.agent.startswith(INSIDE) and not task.agent.startswith(SIDE):
-        found.append(Told("parent-tool-use-id", "", "", task.agent.removeprefix(INSIDE)))
+        found.append(Told("parent_tool_use_id", "", "", task.agent.removeprefix(INSIDE)))
     elif not found:
         found = [
             Told("agent-id-in-result", "", tool.agent_evidence, tool.native)

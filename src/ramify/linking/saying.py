@@ -1,6 +1,6 @@
 """Messages that were reported: whose line they are on, and which of them are prompts."""
 
-from ramify.linking import results, turns
+from ramify.linking import echo, results, turns
 from ramify.linking.authorship import judge_reported, prompt_in
 from ramify.linking.statement import INSIDE, SIDE, line_agent, message_id, note_told, stated_task
 from ramify.linking.world import World, key
@@ -27,10 +27,29 @@ def said(world: World, event: MessageSaid) -> None:
         if event.under and not scope.agent:
             world.add(key("under", row.project, row.session, event.under), 0, row.id)
         return
+    if not _is_echo(world, row, event):
+        _say_on_main_line(world, row, event)
+
+
+def _is_echo(world: World, row: Message, event: MessageSaid) -> bool:
+    words = "\n\n".join(text.normal for text in event.part.texts if text.normal)
+    if not words or event.part.role != "user" or event.message or event.part.results:
+        return False
+
+    def say_again(one: Message) -> None:
+        told = world.loader.message(one.observation)
+        if told is not None:
+            _say_on_main_line(world, one, told)
+
+    return echo.sort_out(world, row, words, say_again)
+
+
+def _say_on_main_line(world: World, row: Message, event: MessageSaid) -> None:
     turns.put_on_line(world, row)
     if event.part.role == "user" and not event.message:
         _judge_prompt(world, row, event)
     row.line = turns.turn_of(world, row)
+    world.save("messages", row)
 
 
 def _row(world: World, event: MessageSaid) -> Message:

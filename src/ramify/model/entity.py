@@ -245,6 +245,7 @@ class Message(Struct, array_like=True):
     copies: tuple[str, ...] = ()  # other sessions that hold it as their history
     opens: bool = False  # a root task
     command: int = 0  # 1: a slash command's text, 2: the body behind one, 3: a local command's output
+    echo: bool = False  # told without an id, and told by another source with one
 
 
 class Report(Struct, array_like=True):

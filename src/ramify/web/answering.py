@@ -32,7 +32,7 @@ def serving(route: Route) -> Serve:
 
     async def serve(request: web.Request) -> web.StreamResponse:
         given = read_parameters(request.query.items(), route.parameters)
-        body = await act_body(request) if request.method == "POST" else b""
+        body = await json_body(request, LARGEST_ACT) if request.method == "POST" else b""
         asked = Asked(request.app[RAMIFY], request.match_info, given, body)
         packed = "gzip" in request.headers.get("accept-encoding", "")
         loop = asyncio.get_running_loop()
@@ -41,16 +41,20 @@ def serving(route: Route) -> Serve:
     return serve
 
 
-async def act_body(request: web.Request) -> bytes:
+async def json_body(request: web.Request, largest: int) -> bytes:
     """Only JSON: a form of a foreign page cannot send that without asking first."""
     if request.content_type != "application/json":
         hint = "Send the header content-type: application/json"
         raise UserMistake(f'The content type is "{request.content_type}"', hint)
+    return await bounded_body(request, largest)
+
+
+async def bounded_body(request: web.Request, largest: int) -> bytes:
     body = bytearray()
-    async for piece in request.content.iter_chunked(LARGEST_ACT):
+    async for piece in request.content.iter_chunked(64 * 1024):
         body += piece
-        if len(body) > LARGEST_ACT:
-            raise UserMistake(f"The body is larger than {LARGEST_ACT} bytes", "Send one link at a time")
+        if len(body) > largest:
+            raise UserMistake(f"The body is larger than {largest} bytes", "Send it in smaller parts")
     return bytes(body)
 
 

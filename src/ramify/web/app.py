@@ -2,7 +2,7 @@
 
 from aiohttp import web
 
-from ramify.web import calls, conversations, links, overview, tasks
+from ramify.web import calls, conversations, links, overview, reports, tasks
 from ramify.web.answering import serving, threads
 from ramify.web.errors import errors
 from ramify.web.guard import guard
@@ -42,7 +42,11 @@ ROUTES = (
     Route("GET", "/api/stats", overview.stats, "Totals", "Object"),
     Route("GET", "/api/health", overview.health, "How the server is", "Object"),
     Route("GET", "/api/live", live, "What changes, as server-sent events", "", (SINCE,)),
-    Route("POST", "/api/links", links.linked, "Say where a task belongs", "Object"),
+    Route("POST", "/api/links", links.linked, "Say where a task belongs", "Object", takes="NewLink"),
+    Route("POST", "/api/records", reports.records, "Take what a recorded program reports", "Taken",
+          takes="Batch"),
+    Route("POST", "/api/hooks/claude", reports.hook, "Take what a hook of the Claude client is told", "Nothing",
+          takes="Object"),
     Route("DELETE", "/api/links/{child}", links.unlinked, "Say that a task belongs to nothing", "Object"),
 )  # fmt: skip
 

@@ -5,11 +5,7 @@ import msgspec
 from ramify.model.mistake import UserMistake
 from ramify.query.service import Answer
 from ramify.web.route import Asked
-
-
-class NewLink(msgspec.Struct, forbid_unknown_fields=True):
-    child: str
-    parent: str
+from ramify.web.shapes import NewLink
 
 
 def linked(asked: Asked) -> Answer:

@@ -14,6 +14,7 @@ from ramify.web.shapes import SHAPES
 
 IN_PATH = re.compile(r"\{(\w+)\}")
 SCHEMAS = "#/components/schemas/"
+WITHOUT_SEQ = ("Error", "Taken", "Nothing")  # said without looking at the store
 SEQ = {"type": "integer", "description": "the log's sequence number that this answer rests on"}
 
 Document = dict[str, Any]
@@ -45,16 +46,10 @@ def operation(route: Route) -> Document:
             "default": {"description": "what was wrong, and what to do", "content": content("Error")},
         },
     }
-    if route.method == "POST":
-        described["requestBody"] = {"required": True, "content": {"application/json": {"schema": LINK}}}
+    if route.takes:
+        schema = {"$ref": SCHEMAS + route.takes}
+        described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return described
-
-
-LINK = {
-    "type": "object",
-    "properties": {"child": {"type": "string"}, "parent": {"type": "string"}},
-    "required": ["child", "parent"],
-}
 
 
 def operation_id(route: Route) -> str:
@@ -66,7 +61,7 @@ def content(shape: str) -> Document:
     """A name, a list of it (`[Task]`), or "" for what is no JSON."""
     if not shape:
         return {"*/*": {"schema": {"type": "string"}}}
-    if shape == "Error":
+    if shape in WITHOUT_SEQ:
         return {"application/json": {"schema": {"$ref": SCHEMAS + shape}}}
     with_seq = {"type": "object", "properties": {"seq": SEQ}, "required": ["seq"]}
     return {"application/json": {"schema": {"allOf": [listed(shape), with_seq]}}}

@@ -48,6 +48,7 @@ class Route(NamedTuple):
     summary: str
     shape: str  # a name of `shapes.py`; "" where the answer is no JSON
     parameters: tuple[Parameter, ...] = ()
+    takes: str = ""  # the shape of its body, likewise
 
 
 LIMIT = Parameter("limit", "integer", "how many items at most", 50, least=1, most=MOST)

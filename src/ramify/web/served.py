@@ -1,4 +1,4 @@
-"""What the web layer needs from the rest: the questions, two acts, the live feed and the capture proxy."""
+"""What the web layer needs from the rest: the questions, two acts, the live feed, the capture proxy and a place for reports."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
+from ramify.model.observation import Observation
 from ramify.query.service import Answer, Questions
 
 Batch = tuple[int, list[dict[str, Any]]]
@@ -29,6 +30,14 @@ class Served(Protocol):
     def proxy(self) -> Serve: ...
     @property
     def token(self) -> str | None: ...
+    @property
+    def project(self) -> str: ...
+    def clock(self) -> int:
+        """Microseconds since 1970."""
+
+    def observe(self, seen: Observation) -> None:
+        """Takes what a program reports; never waits and never raises."""
+
     def link(self, child: str, parent: str) -> Answer: ...
     def unlink(self, child: str) -> Answer: ...
     def health(self) -> Answer: ...

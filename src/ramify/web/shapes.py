@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from ramify.model.reported import Batch
+
 Moment = str | None  # ISO 8601, UTC, microseconds
 
 Certainty = float
@@ -175,6 +177,22 @@ class Error(Struct):
     error: Fault
 
 
+class NewLink(Struct, forbid_unknown_fields=True):
+    child: str
+    parent: str
+
+
+class Taken(Struct):
+    """How many records were taken; they are stored a moment later."""
+
+    taken: int
+
+
+class Nothing(Struct):
+    """An empty object: an answer to a hook that asks for nothing."""
+
+
 SHAPES: tuple[type[Struct], ...] = (
-    Task, TaskTree, Tree, Call, ToolCall, Reasoning, Message, Conversation, Why, Object, Error
+    Task, TaskTree, Tree, Call, ToolCall, Reasoning, Message, Conversation, Why, Object, Error,
+    NewLink, Batch, Taken, Nothing,
 )  # fmt: skip

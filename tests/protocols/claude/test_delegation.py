@@ -105,7 +105,7 @@ def test_progress_names_the_agent_and_the_call_before_the_result_does() -> None:
     }
     events = decode(line)
     referred = only(events, TaskReferred)
-    assert (referred.rule, referred.tool, referred.scope.agent) == ("parent-tool-use-id", "toolu_1", "a6bdf7e")
+    assert (referred.rule, referred.tool, referred.scope.agent) == ("parent_tool_use_id", "toolu_1", "a6bdf7e")
     assert only(events, TaskOpened).prompt == "Count."
     others: list[Any] = [{"type": "bash_progress", "agentId": "a6bdf7e"}, {"type": "agent_progress"}, None, [], 1]
     for data in others:

@@ -87,7 +87,7 @@ def test_an_answer_that_a_person_stopped_is_aborted() -> None:
 def test_an_agents_line_names_the_call_that_started_it() -> None:
     events = decode(assistant(text("Hm."), agent_id=AGENT, parent_tool_use_id="toolu_9"))
     referred, answer = only(events, TaskReferred), only(events, ModelAnswered)
-    assert (referred.scope.agent, referred.tool, referred.rule) == (AGENT, "toolu_9", "parent-tool-use-id")
+    assert (referred.scope.agent, referred.tool, referred.rule) == (AGENT, "toolu_9", "parent_tool_use_id")
     assert answer.scope is not None
     assert (answer.scope.agent, answer.under) == (AGENT, "")
 
@@ -265,7 +265,7 @@ def test_a_started_task_is_the_whole_story_of_a_spawn() -> None:
     assert isinstance(moved, TaskMoved)
     assert (moved.scope.agent, moved.status) == (AGENT, "working")
     assert isinstance(referred, TaskReferred)
-    assert (referred.scope.agent, referred.tool, referred.rule) == (AGENT, "toolu_1", "task-started")
+    assert (referred.scope.agent, referred.tool, referred.rule) == (AGENT, "toolu_1", "task_started")
 
 
 def test_a_deeper_task_names_the_agent_above_it() -> None:

@@ -59,7 +59,7 @@ def by_progress(entry: Entry) -> Iterable[Event]:
     if progress.type != "agent_progress" or not agent or not tool:
         return
     seen, child = entry.seen, entry.seen.child(agent)
-    yield TaskReferred(child, *seen.stamp, "parent-tool-use-id", tool)
+    yield TaskReferred(child, *seen.stamp, "parent_tool_use_id", tool)
     yield TaskOpened(replace(child, parent_agent=seen.scope.agent), *seen.stamp, prompt=text(progress.prompt))
 
 

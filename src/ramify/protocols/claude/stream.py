@@ -116,7 +116,7 @@ def spawner(seen: Seen, fields: dict[str, Any]) -> list[Event]:
     tool = text(fields.get("parent_tool_use_id"))
     if not (tool and seen.scope.agent):
         return []
-    return [TaskReferred(seen.scope, *seen.stamp, "parent-tool-use-id", tool)]
+    return [TaskReferred(seen.scope, *seen.stamp, "parent_tool_use_id", tool)]
 
 
 def user(seen: Seen, fields: dict[str, Any]) -> list[Event]:

@@ -47,7 +47,7 @@ def started(seen: Seen, task: str, fields: dict[str, Any]) -> list[Event]:
     tool = text(fields.get("tool_use_id"))
     match fields.get("task_type"):
         case "local_workflow" if tool:
-            return [TaskReferred(seen.child(""), *seen.stamp, "task-started", tool, task)]
+            return [TaskReferred(seen.child(""), *seen.stamp, "task_started", tool, task)]
         case "local_agent" | None if is_agent(task):
             return started_agent(seen, task, tool, fields)
         case _:
@@ -72,7 +72,7 @@ def started_agent(seen: Seen, agent: str, tool: str, fields: dict[str, Any]) -> 
         TaskMoved(child, *seen.stamp, "working", "started"),
     ]
     if tool:
-        events.append(TaskReferred(child, *seen.stamp, "task-started", tool))
+        events.append(TaskReferred(child, *seen.stamp, "task_started", tool))
     return events
 
 
