@@ -84,3 +84,15 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 def test_secrets_are_cut_out(tmp_path: Path) -> None:
     secret = "gh" + "p_" + "a1B2" * 9
     assert secret.encode() not in records(written(tmp_path, {"text": secret}))[0].body
+
+
+def test_messages_of_the_sdk_that_lost_their_session_get_that_of_their_neighbours(tmp_path: Path) -> None:
+    path = tmp_path / "sdk.jsonl"
+    lines = [
+        b'{"class": "UserMessage", "content": "hello"}',
+        b'{"class": "ResultMessage", "session_id": "aaaaaaaa-1111"}',
+        b'{"class": "UserMessage", "content": "again"}',
+    ]
+    path.write_bytes(b"\n".join(lines))
+    places = [one.observations[0].place for one in read_stream(path, "default", "sdk")]  # type: ignore[union-attr]
+    assert places == [f"sdk.jsonl/aaaaaaaa-1111:{number}" for number in (1, 2, 3)]

@@ -3,6 +3,7 @@
 Few of these lines tell their time. Each gets one that keeps the order: a moment after the line before it.
 """
 
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from ramify.capture.stamp import stamped
 from ramify.model.ids import digest, observation_id
 from ramify.model.observation import Record
 
+SESSION = re.compile(rb'"session_id"\s*:\s*"([0-9A-Za-z-]{8,64})"')
 SOURCES = {"stream-json": "stream", "sdk": "stream", "claude-hook": "hook"}
 
 
@@ -20,14 +22,16 @@ def read_stream(path: Path, project: str, format: str) -> Iterator[Imported]:
     """Never raises, never stops at a bad line. A stream is known by its first line, so a copy of it is the same."""
     number = 0
     try:
-        at = first_moment(path)
+        at, session = first_moment(path), first_session(path) if format == "sdk" else ""
         first = b""
         for number, body in bodies(path):
             own, problem = stamped(body)
+            session = session_in(body) or session if format == "sdk" else ""
             at = max(at + 1, own or 0)
             first = first or digest(body)
             id = observation_id("record", project, format, first, number, digest(body))
-            place = f"{path.name}:{number}".encode("utf-8", "backslashreplace").decode()
+            name = f"{path.name}/{session}" if session else path.name
+            place = f"{name}:{number}".encode("utf-8", "backslashreplace").decode()
             record = Record(id, project, at, SOURCES[format], format, place, body)
             yield Imported((record,), number, problem)
     except (OSError, EOFError, zlib.error) as error:
@@ -39,6 +43,17 @@ def bodies(path: Path) -> Iterator[tuple[int, bytes]]:
         for number, line in numbered(file):
             if not line.isspace():
                 yield number, redact_json(line.rstrip(b"\r\n"))
+
+
+def session_in(body: bytes) -> str:
+    found = SESSION.search(body)
+    return found.group(1).decode("ascii") if found else ""
+
+
+def first_session(path: Path) -> str:
+    """Some of the SDK's classes drop the session; the messages around them have it."""
+    with opened(path) as file:
+        return next((session for _, line in numbered(file) if (session := session_in(line))), "")
 
 
 def first_moment(path: Path) -> int:

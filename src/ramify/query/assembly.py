@@ -55,7 +55,7 @@ def conversation_shapes(store: Store, rows: list[Conversation]) -> list[Answer]:
         title = first[0].title if first and isinstance(first[0], Task) else ""
         tasks = store.count("tasks", {"conversation": row.id})
         roots = store.count("tasks", {"conversation": row.id, "kind": "root"})
-        branches = sorted(name for line, name in names.items() if owners.get(line) == row.id)
+        branches = sorted({name for line, name in names.items() if owners.get(line) == row.id})
         shapes.append(conversation_shape(row, title, tasks, roots, branches))
     return shapes
 

@@ -86,6 +86,8 @@ def _ends(task: Task) -> list[tuple[int, str]]:
 def task_closed(task: Task) -> int:
     if task_status(task) not in DONE:
         return 0
+    if task.last_ended and task.last_status == "ok" and task.last_stop not in AT_WORK:
+        return task.last_ended  # what is said about it later may have no time of its own
     return max(task.last_ended, task.outcome_at, task.stated.moved if task.stated else 0)
 
 
