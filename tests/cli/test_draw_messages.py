@@ -31,7 +31,7 @@ OWN = """\
     │ src/x4.py: Invoice(
     ╵ 15 more lines
   ▸ Agent  Find Invoice uses                                               ✓ 38s
-    ╰ ✓ Explore · 9 tool calls · 3 model calls · 46.0k tokens · $0.08     task_b
+    ╰ ✓ Explore · 9 tools · 38s · 46.0k tokens · $0.08                    task_b
     │ 12 files use it.
 
   I will change the constructor [bold]first[/bold].
@@ -58,7 +58,7 @@ WITH_THE_TREE = """\
     │ src/x4.py: Invoice(
     ╵ 15 more lines
   ▸ Agent  Find Invoice uses                                               ✓ 38s
-    ╰ ✓ Explore · 9 tool calls · 3 model calls · 46.0k tokens · $0.08     task_b
+    ╰ ✓ Explore · 9 tools · 38s · 46.0k tokens · $0.08                    task_b
 
     ◆ claude asks Explore  by toolu_2                                   12:00:01
       Find every use

@@ -134,7 +134,8 @@ def around(store: Opened, id: str, tree: bool, items: list[Any]) -> Transcript:
     tools = gather(lambda limit, cursor: ask.tools(id, tree=tree, limit=limit, cursor=cursor), 0, None)["items"]
     answer = ask.tree(id)
     roots = [answer] if "roots" not in answer else [*answer["roots"], *(answer.get("unattached") or [])]
-    tasks = {node.task["id"]: node.task for root in roots for node in walk(root)}
+    files = ask.files(id)
+    tasks = {node.task["id"]: {**node.task, "files": files.get(node.task["id"])} for root in roots for node in walk(root)}
     for asker in {message.get("author_id") for message in items} - set(tasks) - {None}:
         # The agent that wrote this task's prompt stands above the tree that was asked for.
         found = ask.tasks(ids=[str(asker)])["items"]

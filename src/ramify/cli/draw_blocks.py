@@ -158,8 +158,9 @@ def draw_folded_task(task: Record, page: Page) -> Text:
     parts = [
         one_line(task["status"]) if task.get("status") not in ORDINARY else "",
         words.plural(task["subtasks"], "sub-task") if task.get("subtasks") else "",
-        words.plural(task["tool_calls"], "tool call") if task.get("tool_calls") else "",
-        words.plural(usage["calls"], "model call") if usage.get("calls") else "",
+        words.plural(task["tool_calls"], "tool") if task.get("tool_calls") else "",
+        words.plural(task["files"], "file") if task.get("files") else "",
+        words.duration(task["duration_ms"]) if task.get("duration_ms") else "",
         f"{words.count(words.tokens(usage))} tokens" if usage.get("calls") else "",
         words.cost(usage),
     ]

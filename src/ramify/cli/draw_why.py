@@ -54,7 +54,7 @@ def draw_why(answer: Record, width: int) -> list[Text]:
     lines = [Text(one_line(answer.get("id") or ""), "bold")]
     links = answer.get("links") or []
     for link in links:
-        lines += draw_link(link, answer.get("id"))
+        lines += draw_link(link, answer.get("id"), answer.get("witnesses") or [])
     if not links:
         lines.append(Text("  no link: nothing is known to have started it", "dim"))
     lines += draw_losers(answer.get("candidates") or [])
@@ -63,7 +63,15 @@ def draw_why(answer: Record, width: int) -> list[Text]:
     return lines
 
 
-def draw_link(link: Record, id: object) -> list[Text]:
+def named(witnesses: Sequence[Record], seen: object) -> str:
+    """Which source an observation is from, and what it says by itself."""
+    for one in witnesses:
+        if one.get("observation") == seen:
+            return f"  {one_line(one.get('source') or '')}  {one_line(one.get('rule') or '')}".rstrip()
+    return ""
+
+
+def draw_link(link: Record, id: object, witnesses: Sequence[Record] = ()) -> list[Text]:
     away = link.get("child") not in (None, id)
     kind = one_line(link.get("kind") or "linked to")
     head = Text("  → " if away else "  ← ", "cyan").append(kind if away else KINDS.get(kind, kind), "bold")
@@ -77,7 +85,7 @@ def draw_link(link: Record, id: object) -> list[Text]:
         ids = [one_line(part) for part in (link.get("via"), link.get("via_id")) if part]
         lines.append(row("through", Text("  ".join(ids))))
     for place, seen in enumerate(link.get("evidence") or ()):
-        lines.append(row("" if place else "evidence", Text(one_line(seen), "dim")))
+        lines.append(row("" if place else "evidence", Text(one_line(seen), "dim").append(named(witnesses, seen))))
     if link.get("replaced_by") or link.get("superseded"):
         lines.append(row("replaced", Text(one_line(link.get("replaced_by") or "by stronger evidence"), "yellow")))
     return lines

@@ -38,7 +38,7 @@ def issue(world: World, call: Call, part: Part) -> None:
         if other is not None and other.id != call.id and before(other, call):
             continue  # the first to ask keeps it: some gateways count their ids from one
         tool.call, tool.block, tool.name, tool.opened = call.id, use.block, use.name, call.ended or call.started
-        tool.title, tool.agent_type = use.title, use.agent_type
+        tool.title, tool.agent_type, tool.path = use.title, use.agent_type, use.path
         if tool.named:
             for _, ref in world.find(key("via", call.project, call.session, use.id)):
                 world.retold[ref] = None

@@ -109,7 +109,7 @@ def _is_on_the_wire(world: World, task: Task) -> bool:
 
 
 def _facts(task: Task) -> tuple[object, ...]:
-    return task.kind, task.conversation, task.opened, task.agent_type, task.title, task.prompt, task.link, task.parent
+    return task.kind, task.conversation, task.opened, task.agent_type, task.title, task.prompt, task.link, task.caller
 
 
 def _hide(world: World, task: Task) -> None:

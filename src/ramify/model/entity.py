@@ -159,6 +159,7 @@ class ToolCall(Struct, array_like=True):
     agent_rule: str = ""  # by which rule the agent is known; empty: its result or a notice names it
     named: bool = False  # reports name it as the origin of some task
     shown: str = ""  # the report that shows the call itself
+    path: str = ""  # the file that it is about
 
 
 class Task(Struct, array_like=True):

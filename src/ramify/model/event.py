@@ -31,6 +31,7 @@ class Use(Struct, frozen=True):
     title: str = ""
     agent_type: str = ""
     text: str = ""  # the prompt itself
+    path: str = ""  # the file that it is about
 
 
 class Result(Struct, frozen=True):

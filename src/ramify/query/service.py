@@ -7,7 +7,7 @@ from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
 from ramify.model.link import Link
 from ramify.model.moment import iso
 from ramify.model.observation import Request, Response
-from ramify.query import family, found_text, skeleton, told
+from ramify.query import family, files, found_text, skeleton, told, witnesses
 from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes, tool_shapes
 from ramify.query.content import Content
 from ramify.query.errors import Ambiguous, BadQuestion, NotFound
@@ -213,13 +213,20 @@ class Questions:
         assert isinstance(row, Task)
         return [row.id, *(task.id for task in _flat(family.descend(self.store, [row]), row.id))] if tree else [row.id]
 
+    def files(self, id: str) -> dict[str, int]:
+        """For every task of a tree, how many files the tools of it and of those under it were about."""
+        _, row = resolve(self.store, id, ("tasks", "conversations", "calls"))
+        task = self._task_above(row) if isinstance(row, Call) else row
+        roots = self._tasks_of(task.id) if isinstance(task, Conversation) else [task] if isinstance(task, Task) else []
+        return files.count(self.store, roots)
+
     def why(self, id: str) -> Answer:
-        """Every link with rule, certainty and evidence, and the candidates that lost."""
+        """Every link with rule, certainty and evidence, who witnessed it, and the candidates that lost."""
         _, row = resolve(self.store, id)
         if isinstance(row, ToolCall):
             child = self.store.load("tasks", row.child)
             if not isinstance(child, Task):
-                return {"id": row.id, "links": [], "candidates": []}
+                return {"id": row.id, "links": [], "candidates": [], "witnesses": []}
             row = child
         if isinstance(row, Conversation):
             return self._why_all(row)
@@ -231,7 +238,12 @@ class Questions:
             elif first.link not in links:
                 links.append(first.link)
         shapes = [shape for link in links if (shape := link_shape(link)) is not None]
-        return {"id": row.id, "links": shapes, "candidates": [*overruled, *candidate_shapes(links)]}
+        return {
+            "id": row.id,
+            "links": shapes,
+            "candidates": [*overruled, *candidate_shapes(links)],
+            "witnesses": witnesses.of(self.store, row, links),
+        }
 
     def _overruled(self, task: Task, found: Link) -> list[Answer]:
         """What the rules had found, where a person said otherwise."""
@@ -250,7 +262,8 @@ class Questions:
         """Each link says whose it is: a conversation has none of its own."""
         linked = [(task.id, task.link) for task in self._tasks_of(row.id) if task.link is not None]
         shapes = [{**shape, "child": child} for child, link in linked if (shape := link_shape(link)) is not None]
-        return {"id": row.id, "links": shapes, "candidates": candidate_shapes([link for _, link in linked])}
+        candidates = candidate_shapes([link for _, link in linked])
+        return {"id": row.id, "links": shapes, "candidates": candidates, "witnesses": []}
 
     def search(self, text: str, *, limit: int = 50, cursor: str | None = None) -> Answer:
         return found_text.search(self.store, text, limit or ALL, cursor)

@@ -156,10 +156,17 @@ class Candidate(Struct):
     rejected_because: str
 
 
+class Witness(Struct):
+    observation: str
+    source: str
+    rule: str | None
+
+
 class Why(Struct, kw_only=True):
     id: str
     links: list[Link]
     candidates: list[Candidate]
+    witnesses: list[Witness]
 
 
 class Object(Struct):

@@ -88,6 +88,9 @@ def strings_in(value: Any, found: list[str], depth: int = 0) -> None:
             strings_in(item, found, depth + 1)
 
 
+PATHS = ("file_path", "notebook_path")  # as the file tools of coding agents call it
+
+
 def read_use(block: dict[str, Any], index: int) -> Use:
     given = block.get("input")
     fields = given if isinstance(given, dict) else {}
@@ -103,6 +106,7 @@ def read_use(block: dict[str, Any], index: int) -> Use:
         title=str(fields.get("description") or ""),
         agent_type=str(fields.get("subagent_type") or ""),
         text=prompt if isinstance(prompt, str) else "",
+        path=next((path for name in PATHS if isinstance(path := fields.get(name), str)), "")[:1000],
     )
 
 
