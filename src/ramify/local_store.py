@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import IO
 
 import msgspec
+from msgspec.structs import replace
 
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.outbox import Away
@@ -89,8 +90,8 @@ class Writer:
             [sys.executable or "python3", "-m", "ramify.writing"],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._errors, start_new_session=True,
         )
-        own = {**msgspec.to_builtins(settings), "watch": []}  # transcripts are the server's to follow
-        start = {"settings": own, "run": secrets.token_hex(6)}
+        own = replace(settings, watch=())  # transcripts are the server's to follow
+        start = {"settings": msgspec.to_builtins(own), "run": secrets.token_hex(6)}
         self._say(frame(msgspec.json.encode(start)))
 
     def write(self, batch: Sequence[Record]) -> None:

@@ -16,17 +16,16 @@ def sort_out(world: World, row: Message, words: str, again: Again) -> bool:
     """Whether this message is an echo. `again` is for one that turns out to be none after all."""
     place = key("same-words", row.project, row.session, " ".join(words.split()))
     world.add(place, 0, row.id)
-    known = {ref: found for _, ref in world.find(place) if (found := world.message(ref)) is not None}
-    known[row.id] = row
-    named = sum(bool(one.native) for one in known.values())
-    unnamed = sorted((one for one in known.values() if not one.native), key=lambda one: (one.at, one.id))
+    known = [found for _, ref in world.find(place) if (found := world.message(ref)) and found.session == row.session]
+    named = sum(bool(one.native) for one in known)
+    unnamed = sorted((one for one in known if not one.native), key=lambda one: (one.at, one.id))
     for number, one in enumerate(unnamed):
         if number < named and not one.echo:
             _hide(world, one)
         elif number >= named and one.echo:
             one.echo = False
             world.save("messages", one)
-            if one is not row:
+            if one.id != row.id:
                 again(one)
     return row.echo
 
