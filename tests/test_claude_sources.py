@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ramify.indexing import Indexer
+from ramify.ingest import Prices
+from ramify.linking.world import Rules
+from ramify.rebuild import rebuild
 from tests import story
 from tests.claude_verdicts import differences
 
@@ -41,3 +45,21 @@ def test_any_order_and_everything_twice_give_the_same_rows(folder: Path, seed: i
     known, _ = story.told(seen)
     mixed, _ = story.told(story.shuffled([*seen, *seen], seed))
     assert story.row_differences(story.rows(known), story.rows(mixed)) == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_deriving_everything_again_moves_nothing(folder: Path) -> None:
+    seen = [one for source in sources_of(folder) for one in story.reports(folder, source)]
+    store, _ = story.told(story.shuffled(seen, 1))
+    assert rebuild(store, Rules(), Prices(), False, lambda done, all: None)["moved"] == []
+
+
+def test_words_of_transcripts_are_found_and_those_that_the_wire_shows_are_found_once() -> None:
+    folder = story.CASES / "claude" / "nested"
+    alone, questions = story.told(story.reports(folder, "transcripts"))
+    Indexer(alone).catch_up()
+    hits = questions.search("Grandchild report")["items"]
+    assert sorted((hit["kind"], hit["snippet"][:18]) for hit in hits if hit["kind"] == "text")[-1] == ("text", "Grandchild report.")
+    both, together = story.told([*story.reports(folder, "transcripts"), *story.reports(folder, "exchanges")])
+    Indexer(both).catch_up()
+    assert len(together.search("Grandchild report")["items"]) == len(hits)

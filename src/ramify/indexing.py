@@ -11,10 +11,12 @@ import msgspec
 
 from ramify.model import ids
 from ramify.model.entity import Call
-from ramify.model.observation import Observation, Request, Response
+from ramify.model.event import MessageSaid
+from ramify.model.observation import Observation, Record, Request, Response
 from ramify.protocols.anthropic.decode import is_model_call, plain_body, read_answer
 from ramify.protocols.anthropic.normal import blocks_of, normal_text, result_text
 from ramify.protocols.anthropic.wire import Envelope, read_envelope
+from ramify.protocols.claude import decode as claude
 from ramify.storage.base import Store, Words
 
 LONGEST = 200_000  # characters of one text; the rest of a giant result is found by looking, not by searching
@@ -47,6 +49,8 @@ def words_of(store: Store, seen: Observation) -> list[Words]:
         return _asked(store, seen)
     if isinstance(seen, Response) and is_model_call("POST", seen.path):
         return _answered(seen)
+    if isinstance(seen, Record) and seen.format in claude.FORMATS:
+        return _reported(seen)
     return []
 
 
@@ -77,6 +81,21 @@ def _answered(seen: Response) -> list[Words]:
         for kind, text in texts_of(block)
         if text
     ]
+
+
+def _reported(seen: Record) -> list[Words]:
+    """What somebody said. The client's own attachments are the same in every session: nobody looks for those."""
+    found: list[Words] = []
+    for event in claude.decode(seen):
+        if isinstance(event, MessageSaid) and event.hint.kind != "reminder" and event.source != "hook":
+            id = ids.message_id(seen.project, event.place.id or seen.id)
+            found += [
+                Words(id, "message", 0, at, kind, text[:LONGEST])
+                for at, block in enumerate(event.blocks)
+                for kind, text in texts_of(block)
+                if text
+            ]
+    return found
 
 
 class Indexer:

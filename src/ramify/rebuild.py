@@ -13,7 +13,7 @@ from ramify.storage.sqlite import Sqlite
 
 BATCH = 200
 Progress = Callable[[int, int], None]
-COMPARED = ("calls", "tasks", "tools", "lines", "conversations", "corrections")
+COMPARED = ("calls", "tasks", "tools", "lines", "conversations", "corrections", "messages", "reports")
 
 
 def rebuild(store: Sqlite, rules: Rules, prices: Prices, dry_run: bool, progress: Progress) -> dict[str, Any]:

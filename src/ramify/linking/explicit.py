@@ -65,7 +65,7 @@ def _message(events: Sequence[Event]) -> MessageSaid | None:
 def _is_at_home(world: World, event: MessageSaid, price: sighting.Price) -> bool:
     """A forked session begins with a copy of its origin's messages, under the same ids."""
     scope = event.scope
-    row = world.message(statement.message_id(scope.project, event.place.id))
+    row = world.message(ids.message_id(scope.project, event.place.id))
     if row is None or row.session == scope.session:
         return True
     for session, seen in ((scope.session, event.observation), (row.session, row.observation)):

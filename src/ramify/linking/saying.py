@@ -2,7 +2,7 @@
 
 from ramify.linking import echo, results, turns
 from ramify.linking.authorship import judge_reported, prompt_in
-from ramify.linking.statement import INSIDE, SIDE, line_agent, message_id, note_told, stated_task
+from ramify.linking.statement import INSIDE, SIDE, line_agent, note_told, stated_task
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Message, Told
@@ -55,7 +55,7 @@ def _say_on_main_line(world: World, row: Message, event: MessageSaid) -> None:
 def _row(world: World, event: MessageSaid) -> Message:
     """Several sources may tell of one message: the transcript's words and place are taken, if it is among them."""
     scope, place = event.scope, event.place
-    id = message_id(scope.project, place.id or event.observation)
+    id = ids.message_id(scope.project, place.id or event.observation)
     row = world.message(id) or Message(id, scope.project, native=place.id)
     if row.session and row.session != scope.session and not row.agent:
         turns.take_off_line(world, row)
@@ -104,7 +104,7 @@ def _judge_prompt(world: World, row: Message, event: MessageSaid) -> None:
         row.command = BODY
         world.add(key("behind", row.project, row.before), row.at, row.id)
         world.save("messages", row)
-        command = world.message(message_id(row.project, row.before))
+        command = world.message(ids.message_id(row.project, row.before))
         if command is not None and command.command == COMMAND:
             _open_command(world, command, None, row)
 
@@ -126,7 +126,7 @@ def _open_command(world: World, command: Message, event: MessageSaid | None, bod
 
 def _find_start(world: World, row: Message) -> None:
     """Old clients write a sub-agent's line into the session's file and name nobody: its first message stands for it."""
-    before = world.message(message_id(row.project, row.before)) if row.before else None
+    before = world.message(ids.message_id(row.project, row.before)) if row.before else None
     row.start = before.start if before is not None and before.side else row.before or row.native
     world.add(key("following", row.project, row.before), row.at, row.id)
     _hand_down(world, row)

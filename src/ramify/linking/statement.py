@@ -34,16 +34,12 @@ def line_agent(world: World, scope: Scope, under: str, place: Place | None = Non
     if scope.agent:
         return scope.agent
     if place is not None and place.side:
-        row = world.message(message_id(scope.project, place.id))
+        row = world.message(ids.message_id(scope.project, place.id))
         return f"{SIDE}{row.start if row else place.id}"
     if under:
         tool = world.tool(ids.tool_call_id(scope.project, scope.session, under))
         return tool.agent if tool and tool.agent else INSIDE + under
     return ""
-
-
-def message_id(project: str, native: str) -> str:
-    return ids.short("msg", project, native)
 
 
 def stated_task(world: World, project: str, session: str, agent: str) -> tuple[Task, Stated]:

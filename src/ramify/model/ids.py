@@ -58,6 +58,11 @@ def tool_call_id(project: str, call: str, native: str) -> str:
     return short("tool", project, call, native)
 
 
+def message_id(project: str, native: str) -> str:
+    """A message that was reported, by the id that its own protocol gives it."""
+    return short("msg", project, native)
+
+
 @lru_cache(4096)
 def seen_call_id(project: str, message: str) -> str:
     """A call of which only its answer was reported."""

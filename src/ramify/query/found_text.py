@@ -5,9 +5,11 @@ from typing import Any
 
 import msgspec
 
-from ramify.model.entity import Call
+from ramify.model.entity import Call, Message, Task
+from ramify.model.ids import seen_call_id
 from ramify.model.moment import iso
 from ramify.protocols.anthropic.normal import blocks_of, result_text
+from ramify.query import told
 from ramify.query.content import Content, parse
 from ramify.query.errors import BadQuestion
 from ramify.storage.base import Store, Words
@@ -26,12 +28,15 @@ def search(store: Store, text: str, limit: int, cursor: str | None) -> dict[str,
     query = " ".join('"' + term.replace('"', '""') + '"' for term in terms)
     hits = store.search.find(query, limit + 1, int(cursor) if cursor else None)
     content = Content(store)
-    items = [_item(store, content, words, terms) for _, words in hits[:limit]]
+    found = (_item(store, content, words, terms) for _, words in hits[:limit])
+    items = [item for item in found if item is not None]
     after = str(hits[limit - 1][0]) if len(hits) > limit else None
     return {"items": items, "next": after, "indexed": store.search.indexed(), "seq": store.seq()}
 
 
-def _item(store: Store, content: Content, words: Words, terms: list[str]) -> dict[str, Any]:
+def _item(store: Store, content: Content, words: Words, terms: list[str]) -> dict[str, Any] | None:
+    if words.side == "message":
+        return _reported(store, words, terms)
     call = store.load("calls", words.call)
     text = text_at(content, call, words) if isinstance(call, Call) else ""
     return {
@@ -44,6 +49,31 @@ def _item(store: Store, content: Content, words: Words, terms: list[str]) -> dic
         "block": words.block,
         "snippet": snippet(text, terms),
         "timestamp": iso(call.started) if isinstance(call, Call) else None,
+    }
+
+
+def _reported(store: Store, words: Words, terms: list[str]) -> dict[str, Any] | None:
+    """None where the wire shows the same words, which are then found there."""
+    row = store.load("messages", words.call)
+    if not isinstance(row, Message) or row.echo:
+        return None
+    call = store.load("calls", seen_call_id(row.project, row.answer)) if row.answer else None
+    task = store.load("tasks", row.line)
+    first = store.load("calls", task.first) if isinstance(task, Task) else None
+    if (isinstance(call, Call) and call.twin) or (not row.answer and isinstance(first, Call) and first.relation != "seen"):
+        return None
+    event = told.said_in(store, row)
+    blocks = event.blocks if event else ()
+    return {
+        "call": call.id if isinstance(call, Call) else None,
+        "task": row.line or None,
+        "conversation": task.conversation or None if isinstance(task, Task) else None,
+        "kind": words.kind,
+        "side": words.side,
+        "message": row.id,
+        "block": words.block,
+        "snippet": snippet(block_text(blocks[words.block], words.kind) if words.block < len(blocks) else "", terms),
+        "timestamp": iso(row.at),
     }
 
 
