@@ -158,7 +158,7 @@ def _messages(questions: Questions, truth: Entry, source: str, ids: dict[str, st
 
 def _fits(block: Entry, entry: Entry) -> bool:
     text = block.get("id") or block.get("tool_use_id") or block.get("text") or block.get("thinking") or ""
-    return text == entry["key"] if entry["match"] == "equals" else entry["key"] in text
+    return text.strip() == entry["key"].strip() if entry["match"] == "equals" else entry["key"] in text
 
 
 def _usage(questions: Questions, truth: Entry, source: str) -> list[str]:

@@ -18,6 +18,7 @@ def said(world: World, event: MessageSaid) -> None:
     row = _row(world, event)
     if row.side:
         _find_start(world, row)
+        world.save("messages", row)
     row.agent = line_agent(world, scope, event.under, event.place)
     world.save("messages", row)
     if row.side and row.start == row.native:

@@ -6,7 +6,7 @@ Where the wire has the same answer, the reported one counts nowhere: it lends th
 from collections.abc import Callable
 
 from ramify.linking import results, rollup, turns
-from ramify.linking.statement import INSIDE, SIDE, line_agent, note_told
+from ramify.linking.statement import INSIDE, SIDE, line_agent, name_origin, note_told
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call
@@ -79,6 +79,7 @@ def _take_place(world: World, call: Call, event: ModelAnswered, scope: Scope) ->
     if event.under and not scope.agent:
         call.under = event.under
         world.add(key("under", call.project, call.session, event.under), 0, call.id)
+        name_origin(world, scope, event.under)
     call.ended = max(call.ended, event.at)
     note_told(world, scope, event.at)
 
@@ -145,6 +146,8 @@ def join(world: World, seen: Call, wire: Call) -> None:
         task_id = ids.agent_task_id(seen.project, seen.session, seen.agent)
         world.add(key("absorbed", task_id), 0, seen.id)
         world.retold[task_id] = None
+    if seen.under and not wire.agent:
+        wire.told_via = seen.under
     if seen.agent and not wire.agent and not seen.agent.startswith(INSIDE):
         wire.told_agent = seen.agent
     if wire.agent and wire.relation:

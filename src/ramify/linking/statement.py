@@ -128,6 +128,16 @@ def referred(world: World, event: TaskReferred) -> None:
         world.save("tools", tool)
 
 
+def name_origin(world: World, scope: Scope, native: str) -> None:
+    """Whoever ran inside this call is a task of it, named or not."""
+    tool = _tool(world, scope, native)
+    task = ids.agent_task_id(scope.project, scope.session, INSIDE + native)
+    world.add(key("via", scope.project, scope.session, native), 0, task)
+    if not tool.named:
+        tool.named = True
+        world.save("tools", tool)
+
+
 def _tie_run(world: World, event: TaskReferred) -> None:
     scope = event.scope
     if event.run and event.tool:

@@ -116,7 +116,7 @@ def exact_offers(world: World, call: Call) -> list[ToolCall]:
     """Tool calls that name this very agent, or that this agent's own request names."""
     agent = call.agent or call.told_agent
     found = world.tools_at(key("agent", call.project, call.session, agent)) if agent else []
-    for native in (call.own_via,):
+    for native in (call.own_via, call.told_via):
         if native and (tool := world.tool(ids.tool_call_id(call.project, call.session, native))):
             found = [*found, tool]
     found = [tool for tool in found if tool.named or tool.name in world.rules.spawn_tools]  # a shell may print anything
@@ -178,6 +178,8 @@ def _pair_exactly(claim: Call, offers: list[Offer], mine: Pairing, taken: dict[s
         agent = claim.agent or claim.told_agent
         if agent and offer.tool.agent == agent and offer.tool.session == claim.session:
             rule, certainty = offer.tool.agent_rule or "agent-id-in-result", 1.0
+        elif claim.told_via and offer.tool.native == claim.told_via and offer.tool.session == claim.session:
+            rule, certainty = "parent_tool_use_id", 1.0
         elif claim.own_via and offer.tool.native == claim.own_via and offer.tool.session == claim.session:
             rule, certainty = "own-result", 1.0
         elif offer.tool.id in claim.soft_offers:

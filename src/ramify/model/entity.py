@@ -124,6 +124,7 @@ class Call(Struct, array_like=True):
     complete: bool = False  # a report has the answer's last figures
     told_agent: str = ""  # the agent whose call it is, where only a report says so
     order: int = 0  # where a transcript has it; 0: only its time is known
+    told_via: str = ""  # the tool call inside which a report has it
 
 
 class ToolCall(Struct, array_like=True):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ramify.linking.authorship import HUMAN, Author, judge_part
+from ramify.linking.authorship import HUMAN, Author, judge_part, system_pieces
 from ramify.model.entity import Call, Task
 from ramify.model.moment import iso
 from ramify.protocols.anthropic.normal import blocks_of, read_part
@@ -32,6 +32,9 @@ def _split(call: Call, task: Task | None, index: int, first: int, message: Any) 
         message = {"role": "unknown", "content": str(message)}
     role = str(message.get("role", "unknown"))
     blocks = [block if isinstance(block, dict) else {"type": "text", "text": str(block)} for block in blocks_of(message.get("content"))]
+    if role == "system":
+        blocks, first = _in_pieces(blocks, first)
+        message = {"role": role, "content": blocks}
     judged = {text.block: author for text, author in judge_part(read_part(message))}
     groups: list[tuple[Author, int, list[Block]]] = []
     for at, block in enumerate(blocks):
@@ -46,6 +49,19 @@ def _split(call: Call, task: Task | None, index: int, first: int, message: Any) 
         _shape(call, f"{call.id}.{index}.{at}", role, author, _author_id(author, task), kept, call.started)
         for author, at, kept in groups
     ]
+
+
+def _in_pieces(blocks: list[Block], first: int) -> tuple[list[Block], int]:
+    """What the client glued together was said by several: each piece is a block, and the first new one moves along."""
+    found: list[Block] = []
+    start = 0
+    for at, block in enumerate(blocks):
+        if at == first:
+            start = len(found)
+        text = block.get("text")
+        pieces = system_pieces(text) if block.get("type") == "text" and isinstance(text, str) else []
+        found += [{**block, "text": piece} for piece in pieces] if len(pieces) > 1 else [block]
+    return found, start if first < len(blocks) else len(found)
 
 
 def _author(role: str, block: Block, judged: Author | None, task: Task | None) -> Author:

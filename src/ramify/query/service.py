@@ -17,7 +17,7 @@ from ramify.query.shapes import (
     link_shape,
     usage_shape,
 )
-from ramify.query.speech import Speech
+from ramify.query.speech import Speech, Unit, leftovers, moment, task_of
 from ramify.storage.base import Ask, Store
 
 Answer = dict[str, Any]
@@ -180,7 +180,7 @@ class Questions:
     def _said(self, id: str, tree: bool, limit: int, cursor: str | None, read: Any) -> Answer:
         """The cursor names a unit (a call's worth, a reported message) and a place in it."""
         units = self._units_of(id, tree)
-        named = sorted({unit.task if isinstance(unit, Call) else unit.rows[0].line for unit in units})
+        named = sorted({task_of(unit) for unit in units})
         tasks = {task.id: task for task in self.store.among("tasks", "id", named)}
         start, skip = read_place(cursor)
         items: list[Answer] = []
@@ -196,16 +196,17 @@ class Questions:
                 return {"items": items, "next": write_place(index + 1, 0)}
         return {"items": items, "next": None}
 
-    def _units_of(self, id: str, tree: bool) -> list[Call | told.Unit]:
+    def _units_of(self, id: str, tree: bool) -> list[Unit]:
         """What was said, in order: by calls that the wire showed, and by reports."""
         _, row = resolve(self.store, id, ("tasks", "conversations", "calls"))
         calls = [call for call in self._calls_of(id, tree) if call.relation != "seen"]
         if isinstance(row, Call):
             rows = told.units(self.store, [row.task]) if row.relation == "seen" else []
             reports = [unit for unit in rows if unit.rows[0].answer == row.message]
-        else:
-            reports = told.units(self.store, self._task_ids(row, tree))
-        return sorted([*calls, *reports], key=lambda unit: unit.started if isinstance(unit, Call) else unit.at)
+            return sorted([*calls, *reports], key=moment)
+        ids = self._task_ids(row, tree)
+        tasks = [task for task in self.store.among("tasks", "id", ids) if isinstance(task, Task)]
+        return sorted([*calls, *told.units(self.store, ids), *leftovers(self.store, tasks)], key=moment)
 
     def _task_ids(self, row: Entity, tree: bool) -> list[str]:
         if isinstance(row, Conversation):

@@ -59,7 +59,10 @@ def task_status(task: Task) -> str:
     """What the caller's side or a report says wins, unless the agent was resumed since; else the last call tells."""
     ends = _ends(task)
     if ends:
-        return "canceled" if "canceled" in (status for _, status in ends) else max(ends)[1]
+        if "canceled" in (status for _, status in ends):
+            return "canceled"
+        end = max(ends)[1]  # old clients report a failure of the agent's requests as if it were an answer
+        return "failed" if end == "completed" and task.last_status == "error" else end
     match task.last_status:
         case "running":
             return "working"
@@ -70,7 +73,7 @@ def task_status(task: Task) -> str:
         case "ok":
             return "working" if task.last_stop in AT_WORK else "completed"
         case _:
-            return "submitted" if task.stated is not None else "unknown"
+            return "submitted" if task.stated is not None and task.kind == "root" else "unknown"
 
 
 def _ends(task: Task) -> list[tuple[int, str]]:

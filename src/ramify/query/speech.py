@@ -3,14 +3,59 @@
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from ramify.model.entity import Call, Task
 from ramify.query import told
 from ramify.query.content import Content
 from ramify.query.said import messages_of, reasoning_of
-from ramify.storage.base import Store
+from ramify.storage.base import Ask, Store
 
 Shape = dict[str, Any]
-Units = Sequence[Call | told.Unit]
+
+
+class Leftover(Struct):
+    """Results of a task that came back with the next prompt, because a person interrupted it."""
+
+    task: str
+    call: Call
+
+
+Unit = Call | told.Unit | Leftover
+
+
+def moment(unit: Unit) -> int:
+    match unit:
+        case Call():
+            return unit.started
+        case Leftover():
+            return unit.call.started
+        case _:
+            return unit.at
+
+
+def task_of(unit: Unit) -> str:
+    return unit.rows[0].line if isinstance(unit, told.Unit) else unit.task
+
+
+def leftovers(store: Store, tasks: Sequence[Task]) -> list[Leftover]:
+    found: list[Leftover] = []
+    for task in tasks:
+        first = _next_opening(store, task)
+        parent = store.load("calls", first.parent) if first else None
+        if first is not None and isinstance(parent, Call) and parent.task == task.id:
+            found.append(Leftover(task.id, first))
+    return found
+
+
+def _next_opening(store: Store, task: Task) -> Call | None:
+    """The call with which the next root task of the conversation began."""
+    if task.kind != "root":
+        return None
+    where = {"conversation": task.conversation, "kind": "root"}
+    following = store.page("tasks", Ask("opened", where, 1, (task.opened, task.id), ascending=True))
+    first = store.load("calls", following[0].first) if following and isinstance(following[0], Task) else None
+    return first if isinstance(first, Call) and first.relation != "seen" else None
 
 
 class Speech:
@@ -21,31 +66,47 @@ class Speech:
         self.content = Content(store)
         self._wire: dict[str, told.Wire] | None = None
 
-    def messages(self, units: Units, index: int, tasks: dict[str, Any]) -> list[Shape]:
+    def messages(self, units: Sequence[Unit], index: int, tasks: dict[str, Any]) -> list[Shape]:
         unit = units[index]
         if isinstance(unit, Call):
-            return messages_of(self.content, unit, _task(tasks, unit.task))
+            return self._own(unit, _task(tasks, unit.task))
+        if isinstance(unit, Leftover):
+            return self._left(unit)
         if self._wire is None:
             self._wire = self._read_wire(units, tasks)
             for earlier in units[:index]:  # equal words are matched one by one, from the beginning
-                if not isinstance(earlier, Call):
-                    told.shapes(self.store, earlier, None, self._wire.get(earlier.rows[0].line))
-        line = unit.rows[0].line
-        return told.shapes(self.store, unit, _task(tasks, line), self._wire.get(line))
+                if isinstance(earlier, told.Unit):
+                    told.shapes(self.store, earlier, None, self._wire.get(task_of(earlier)))
+        return told.shapes(self.store, unit, _task(tasks, task_of(unit)), self._wire.get(task_of(unit)))
 
-    def reasoning(self, units: Units, index: int, tasks: dict[str, Any]) -> list[Shape]:
+    def _own(self, call: Call, task: Task | None) -> list[Shape]:
+        """Without results that belong to the task before: its tools asked for them."""
+        said = messages_of(self.content, call, task)
+        parent = self.store.load("calls", call.parent) if task is not None and task.first == call.id else None
+        if isinstance(parent, Call) and parent.task != call.task:
+            said = [message for message in said if message["author"] != "tool"]
+        return said
+
+    def _left(self, unit: Leftover) -> list[Shape]:
+        said = messages_of(self.content, unit.call, None)
+        return [{**message, "task": unit.task} for message in said if message["author"] == "tool"]
+
+    def reasoning(self, units: Sequence[Unit], index: int, tasks: dict[str, Any]) -> list[Shape]:
         unit = units[index]
         if isinstance(unit, Call):
             return reasoning_of(self.content, unit, _task(tasks, unit.task))
-        return told.reasoning(self.store, unit, _task(tasks, unit.rows[0].line))
+        if isinstance(unit, Leftover):
+            return []
+        return told.reasoning(self.store, unit, _task(tasks, task_of(unit)))
 
-    def _read_wire(self, units: Units, tasks: dict[str, Any]) -> dict[str, told.Wire]:
-        """Only tasks of which both tell need it."""
-        reported = {unit.rows[0].line for unit in units if not isinstance(unit, Call)}
+    def _read_wire(self, units: Sequence[Unit], tasks: dict[str, Any]) -> dict[str, told.Wire]:
+        """Only tasks of which both tell need it. What the client says between two turns comes with the next prompt."""
+        reported = {task_of(unit) for unit in units if isinstance(unit, told.Unit)}
         found: dict[str, list[Shape]] = {}
         for unit in units:
-            if isinstance(unit, Call) and unit.task in reported:
-                found.setdefault(unit.task, []).extend(messages_of(self.content, unit, _task(tasks, unit.task)))
+            if not isinstance(unit, told.Unit) and unit.task in reported:
+                call = unit if isinstance(unit, Call) else unit.call
+                found.setdefault(unit.task, []).extend(messages_of(self.content, call, _task(tasks, call.task)))
         return {task: told.Wire(messages) for task, messages in found.items()}
 
 

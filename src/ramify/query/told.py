@@ -1,5 +1,6 @@
 """Messages that were reported: read again from their records, and left out where the wire shows the same."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -24,6 +25,9 @@ WRAPPED = (
     "Another Claude session sent a message:",
     "<agent-message",
 )
+
+
+TAGS = re.compile(r"</?system-reminder>")
 
 
 class Unit(Struct):
@@ -160,7 +164,7 @@ def _named(block: Block) -> tuple[str, str] | None:
 
 def _words(block: Block) -> str:
     text = block.get("text")
-    return " ".join(text.split()) if isinstance(text, str) else ""
+    return " ".join(TAGS.sub(" ", text).split()) if isinstance(text, str) else ""
 
 
 def reasoning(store: Store, unit: Unit, task: Task | None) -> list[Shape]:

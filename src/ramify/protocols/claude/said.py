@@ -86,7 +86,7 @@ def answer(seen: Seen, message: dict[str, Any], part: Part | None, status: str, 
         request_id=request_id,
         model=model,
         stop_reason=stop_reason,
-        tokens=tokens_of(usage) if usage else None,
+        tokens=tokens_of(usage) if usage and status != "aborted" else None,  # its client does not count it
         extra_tokens=extra_of(usage, model),
         part=placed(part, seen.place.position) if part else None,
         scope=seen.scope,

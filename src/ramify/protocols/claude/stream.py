@@ -192,7 +192,8 @@ def result(seen: Seen, fields: dict[str, Any]) -> list[Event]:
     """The end of a turn. What began it, if no prompt did, stands in its origin."""
     kind = text(mapping(fields.get("origin")).get("kind"))
     status, native = outcome(fields)
-    turn = TaskMoved(seen.scope, *seen.stamp, status, native, ends_turn=True, wakes=kind not in ("", "human"))
+    unasked = kind not in ("", "human") or fields.get("num_turns") == 0  # a local command is no prompt
+    turn = TaskMoved(seen.scope, *seen.stamp, status, native, ends_turn=True, wakes=unasked)
     return [turn, *usage_of(seen, fields)]
 
 
