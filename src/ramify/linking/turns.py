@@ -141,6 +141,7 @@ def open_turn(world: World, row: Message, words: str) -> None:
             _move_what_follows(world, axis, row.project, row.session, place)
     _wake_wire(world, row.project, row.session)
     world.retold[id] = None
+    _ask_again(world, row.project, row.session, row.at + 1)
 
 
 def asked_key(project: str, session: str) -> int:
@@ -156,14 +157,18 @@ def began(world: World, row: Message) -> bool:
 
 
 def _ask_again(world: World, project: str, session: str, at: int) -> None:
-    """A turn's end came later than the prompts behind it."""
+    """A turn's beginning or end came later than the prompts behind it."""
     for _, ref in world.span(asked_key(project, session), at):
         row = world.message(ref)
-        event = world.loader.message(row.observation) if row is not None and not row.opens else None
-        if row is not None and event is not None and row.source != "transcript" and began(world, row):
-            row.opens = True
-            world.save("messages", row)
+        if row is None or row.source == "transcript" or row.opens == began(world, row):
+            continue
+        row.opens = not row.opens
+        world.save("messages", row)
+        if not row.opens:
+            close_turn(world, row)
+        elif (event := world.loader.message(row.observation)) is not None:
             open_turn(world, row, "\n\n".join(text.normal for text in event.part.texts if text.normal))
+        place_again(world, row.id)
 
 
 def lift_turn(world: World, row: Message) -> None:
