@@ -68,14 +68,38 @@ def test_a_persons_prompt_in_pieces_is_a_persons() -> None:
 
 def test_an_agent_that_nobody_names_is_shown_unattached() -> None:
     told = Transcript()
-    told.prompt("Look around.")
-    told.answer("msg_1")
     told.says("Warm.", AGENT)
     told.answer("msg_2", agent=AGENT)
+    told.prompt("Look around.")
+    told.answer("msg_1")
     questions = told.check()
     tree = questions.tree(questions.conversations()["items"][0]["id"])
     assert [task["agent"] for task in tree["unattached"]] == [AGENT]
     assert tree["unattached"][0]["flags"] == ["orphan"]
+
+
+def test_an_agent_that_nobody_names_may_be_the_running_prompts() -> None:
+    told = Transcript()
+    told.prompt("Look around.")
+    told.answer("msg_1", use("toolu_1", "Agent", prompt="Go."), stop="tool_use")
+    told.says("Go.", AGENT)
+    told.answer("msg_2", agent=AGENT)
+    questions = told.check()
+    link = questions.task(AGENT)["link"]
+    assert (link["parent"], link["rule"], link["certainty"]) == (only_root(questions)["id"], "same-session", 0.5)
+
+
+def test_an_old_clients_warm_up_is_a_helper_until_somebody_names_it() -> None:
+    told = Transcript()
+    told.prompt("Look around.")
+    told.answer("msg_1", agent="0a1b2c3d")
+    told.answer("msg_2")
+    questions = told.check()
+    assert len(questions.tasks()["items"]) == 1
+    (warm,) = (call for call in questions.calls()["items"] if call["utility"])
+    assert (warm["utility"], warm["task"], questions.stats()["usage"]["calls"]) == ("warmup", None, 2)
+    told.result("toolu_1", "Done.", note={"status": "completed", "prompt": "Go.", "agentId": "0a1b2c3d"})
+    assert told.check().task("0a1b2c3d")["usage"]["calls"] == 1
 
 
 def test_what_the_client_counted_and_no_line_shows_is_booked_on_the_root() -> None:

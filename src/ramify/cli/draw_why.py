@@ -20,6 +20,7 @@ RULES = {
     "task-notification": "the client's notice of its end names the tool call",
     "hook": "a hook was told the agent that the tool call started",
     "workflow-run": "it ran in the workflow that the tool call started",
+    "same-session": "nobody names it: its session's prompt of that time may have led to it",
     "parent-agent": "the client says whose agent it is, though not which call started it",
     "parent-session-header": "the request named the session that started its own",
     "workflow-harness": "a workflow's harness wrote its first words while that workflow was open",

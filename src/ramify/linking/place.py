@@ -4,6 +4,7 @@ from ramify.linking import results, rollup, turns
 from ramify.linking.authorship import prompt_of
 from ramify.linking.conversation import first_attempt
 from ramify.linking.retelling import first_line, put_words, stated_link
+from ramify.linking.statement import warm_key
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Line, Task
@@ -68,15 +69,23 @@ def _where_reported(world: World, call: Call, session: str) -> tuple[str, str, s
     """Where the wire has the same answer, that one stands for both."""
     if call.twin:
         return "", "", ""
-    if call.agent.startswith("@") and world.find(key("warm-up", call.project, call.agent)):
-        if not call.utility:
-            call.utility = "warmup"
-            world.save("calls", call)
+    if _is_warm_up(world, call):
         return session, "", ""
     if call.agent:
         task = ids.agent_task_id(call.project, call.session, call.agent)
         return session, task, task
     return session, session, turns.turn_of(world, call)
+
+
+def _is_warm_up(world: World, call: Call) -> bool:
+    """A call that nobody asked for, to fill the cache; until it turns out that somebody did."""
+    alike = [ref for _, ref in world.find(warm_key(call.project, call.session, call.agent))] if call.agent else []
+    named = alike and not call.agent.startswith("@") and world.find(key("agent", call.project, call.session, call.agent))
+    warm = bool(alike) and not named and (call.agent.startswith("@") or alike == [call.id])
+    if warm != (call.utility == "warmup"):
+        call.utility = "warmup" if warm else ""
+        world.save("calls", call)
+    return warm
 
 
 def _behind(world: World, call: Call, parent: Call, session: str) -> tuple[str, str, str]:

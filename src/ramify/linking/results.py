@@ -194,6 +194,8 @@ def name_agent(world: World, tool: ToolCall, agent: str, seen: tuple[int, str], 
     tool.agent_at, tool.agent_evidence = seen
     world.add(key("agent", tool.project, tool.session, agent), tool.agent_at, tool.id)
     _move_what_was_inside(world, tool)
+    for _, ref in world.find(key("warm-up", tool.project, tool.session, agent)):
+        world.unplaced[ref] = None
     _wake_agent(world, tool)
     _wake_claims(world, tool)
 

@@ -1,9 +1,11 @@
 """Puts a task together from all that was reported about it, beside what the wire shows."""
 
+import re
+
 from msgspec import structs
 
 from ramify.linking import results, rollup, turns
-from ramify.linking.statement import INSIDE, SIDE
+from ramify.linking.statement import INSIDE, SIDE, warm_key
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Line, Stated, Task, Told, ToolCall
@@ -13,6 +15,7 @@ from ramify.model.link import Candidate, Link
 RULES = (
     "sidecar", "task_started", "parent_tool_use_id", "agent-id-in-result", "workflow-run", "hook", "task-notification",
 )
+OLD_AGENT = re.compile(r"[0-9a-f]{8}")
 ANSWERING = "SendMessage"  # wakes an agent that is there; it spawns none
 
 
@@ -66,6 +69,9 @@ def first_line(text: str) -> str:
 def _retell_agent(world: World, task: Task, first: Call | None) -> None:
     stated = task.stated or Stated()
     before = _facts(task)
+    if first is not None and _is_warm_up(world, task, first):
+        _set_apart(world, task, first)
+        return
     if task.agent.startswith(SIDE) and not task.calls and _is_on_the_wire(world, task):
         _hide(world, task)
         return
@@ -86,6 +92,22 @@ def _retell_agent(world: World, task: Task, first: Call | None) -> None:
         results.settle_outcome(world, tool)
     if _facts(task) != before:
         world.save("tasks", task)
+
+
+def _is_warm_up(world: World, task: Task, first: Call) -> bool:
+    """2.0.42 starts agents that nobody asked for, to fill the cache: one answer, no prompt, named by no call."""
+    alone = task.stated is None and task.calls == 1 and not task.tool_calls and first.relation == "seen"
+    if not alone or OLD_AGENT.fullmatch(task.agent) is None:
+        return False
+    others = [ref for _, ref in world.find(warm_key(task.project, task.session, task.agent)) if ref != first.id]
+    return not others and not world.find(key("agent", task.project, task.session, task.agent))
+
+
+def _set_apart(world: World, task: Task, first: Call) -> None:
+    world.add(warm_key(task.project, task.session, task.agent), 0, first.id)
+    first.utility = "warmup"
+    world.save("calls", first)
+    world.unplaced[first.id] = None
 
 
 def _wire_link(world: World, first: Call | None) -> tuple[Link | None, str]:
@@ -209,21 +231,23 @@ def _parent(world: World, task: Task) -> str:
 
 
 def _newest_root(world: World, task: Task) -> str:
-    world.add(key("loose-told", task.conversation), task.opened, task.id)
+    world.add(turns.loose_key(task.project, task.session), 0, task.id)
     roots = [ref for at, ref in world.find(key("roots", task.conversation)) if at <= task.opened]
     return roots[-1] if roots else ""
 
 
 def _loose(world: World, task: Task) -> Link | None:
-    """The reports name the parent, though not the call; a task of which not even that is known stays unattached."""
+    """The reports name the parent, though not the call. Where they name nobody, its session's prompt of that time may
+    have led to it; without one it stays unattached."""
     stated = task.stated or Stated()
-    if not (stated.parent_agent or stated.from_main):
-        return None
-    parent = _parent(world, task)
+    world.add(turns.loose_key(task.project, task.session), 0, task.id)
+    known = bool(stated.parent_agent or stated.from_main)
+    parent = _parent(world, task) if known else turns.turn_at(world, task.project, task.session, task.opened)
     if not parent or parent == task.id:
         return None
-    evidence = tuple(told.observation for told in stated.told)
-    return Link("spawned", parent, "parent-agent", 1.0, evidence=evidence[:4])
+    evidence = tuple(told.observation for told in stated.told)[:4]
+    rule, certainty = ("parent-agent", 1.0) if known else ("same-session", 0.5)
+    return Link("spawned", parent, rule, certainty, evidence=evidence)
 
 
 def _by_prompt(world: World, task: Task) -> tuple[Link | None, str]:

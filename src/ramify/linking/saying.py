@@ -2,7 +2,7 @@
 
 from ramify.linking import echo, results, turns
 from ramify.linking.authorship import judge_reported, prompt_in
-from ramify.linking.statement import INSIDE, SIDE, line_agent, note_told, stated_task
+from ramify.linking.statement import INSIDE, SIDE, line_agent, note_told, stated_task, warm_key
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Message, Told
@@ -160,7 +160,7 @@ def _move_answer(world: World, row: Message) -> None:
 
 def _label_warm_up(world: World, row: Message) -> None:
     """2.0 starts agents that nobody asked for, to fill the cache: helper calls, and no task."""
-    world.add(key("warm-up", row.project, row.agent), 0, row.id)
+    world.add(warm_key(row.project, row.session, row.agent), 0, row.id)
     for _, ref in world.find(key("in", ids.agent_task_id(row.project, row.session, row.agent))):
         world.unplaced[ref] = None
 

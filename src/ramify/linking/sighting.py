@@ -6,7 +6,7 @@ Where the wire has the same answer, the reported one counts nowhere: it lends th
 from collections.abc import Callable
 
 from ramify.linking import results, rollup, turns
-from ramify.linking.statement import INSIDE, SIDE, line_agent, name_origin, note_told
+from ramify.linking.statement import INSIDE, SIDE, line_agent, name_origin, note_told, warm_key
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call
@@ -43,9 +43,21 @@ def sighted(world: World, event: ModelAnswered, scope: Scope, price: Price) -> N
     if event.part is not None and not call.twin:
         results.issue(world, call, event.part)
     _note_shown(world, call, event)
+    if known is None and call.agent:
+        _wake_warm_up(world, call)
     if not call.twin:
         rollup.change(world, call, before, tools)
     world.unplaced[call.id] = None
+
+
+def _wake_warm_up(world: World, call: Call) -> None:
+    """An agent that says more than one thing was no warm-up."""
+    place = warm_key(call.project, call.session, call.agent)
+    waiting = [ref for _, ref in world.find(place) if ref != call.id]
+    if waiting and not call.agent.startswith(INSIDE):
+        world.add(place, 0, call.id)
+        for ref in waiting:
+            world.unplaced[ref] = None
 
 
 def _note_shown(world: World, call: Call, event: ModelAnswered) -> None:

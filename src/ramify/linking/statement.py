@@ -42,6 +42,11 @@ def line_agent(world: World, scope: Scope, under: str, place: Place | None = Non
     return ""
 
 
+def warm_key(project: str, session: str, agent: str) -> int:
+    """Calls that look like an old client's warm-up, as long as nothing more is known of their agent."""
+    return key("warm-up", project, session, agent)
+
+
 def stated_task(world: World, project: str, session: str, agent: str) -> tuple[Task, Stated]:
     id = ids.agent_task_id(project, session, agent)
     task = world.task(id) or Task(

@@ -30,6 +30,11 @@ def ends_key(project: str, session: str) -> int:
     return key("ends", project, session)
 
 
+def loose_key(project: str, session: str) -> int:
+    """Sub-tasks that belong to whatever prompt was the newest at their time."""
+    return key("loose-told", project, session)
+
+
 def words_key(project: str, session: str, words: str) -> int:
     return key("prompt-words", project, session, " ".join(words.split()))
 
@@ -207,6 +212,8 @@ def _move_what_follows(world: World, axis: str, project: str, session: str, plac
         place_again(world, ref)
     if before := _newest(world, axis, project, session, place - 1):
         world.retold[before] = None
+    for _, ref in world.find(loose_key(project, session)):
+        world.retold[ref] = None
     conversation = world.conversation(conversation_of(project, session))
     if conversation is not None and conversation.reported:
         world.recounted[conversation.id] = None
