@@ -62,8 +62,16 @@ class Ramify:
     @property
     def ingest(self) -> Ingest:
         if self._ingest is None:
+            self.bring_up()
             self._ingest = Ingest(self.store, self.rules, self.prices, redaction=Cleaner())
         return self._ingest
+
+    def bring_up(self) -> None:
+        """What an older version has derived is derived again before anything is added to it; the log stays as it is."""
+        if self.store.fact("outdated"):
+            log.warning("the store was written by an older version: deriving its rows again from %d observations", self.store.seq())
+            with taken_by(self.store):
+                rebuild(self.store, self.rules, self.prices, False, lambda done, total: None)
 
     def close(self) -> None:
         self._indexer.close()

@@ -153,6 +153,7 @@ class Sqlite:
                 marks = ", ".join("?" * len(found.description))
                 while rows := found.fetchmany(1000):
                     connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+            connection.execute("DELETE FROM facts WHERE name = 'outdated'")
         self._file.distrust()
 
     def docs(self, table: str) -> Iterator[Entity]:
@@ -220,6 +221,10 @@ class Sqlite:
         return msgspec.structs.replace(seen, body=unfold(self, kind, folded))
 
     # -- rows and keys -----------------------------------------------------------------------------------------------
+
+    def between(self, first: int, last: int, most: int) -> list[tuple[int, int, str]]:
+        sql = "SELECT key, at, ref FROM keys WHERE key BETWEEN ? AND ? ORDER BY key, at, ref LIMIT ?"
+        return self._read(sql, (first, last, most))
 
     def find(self, keys: Sequence[int]) -> dict[int, list[Entry]]:
         """Together where few have many entries, which is almost always so; else one by one, newest first."""
