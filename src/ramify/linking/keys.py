@@ -8,12 +8,15 @@ from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Protocol
 
+import xxhash
+
 from ramify.model import ids
 
 Entry = tuple[int, str]
 NEWEST = 64  # entries of one key that are looked at; more than that many equal ones tell nothing new
 NEAR = 40  # bits of a key below those that say where it stands
 LOW = (1 << NEAR) - 1
+SIGN = 1 << 63
 CROWD = 1_000  # entries that are read at once; where there are more, each key is asked for by itself
 FOREVER = (1 << 63) - 1
 
@@ -43,7 +46,8 @@ def chain_key(kind: str, hash: bytes) -> int:
 
 
 def _hashed(parts: tuple[str | bytes, ...]) -> int:
-    return int.from_bytes(ids.small_digest(*parts)[:8], "big", signed=True)
+    """Keys lead to candidates that are looked at again, mostly of one session: a quick hash does."""
+    return xxhash.xxh3_64_intdigest(repr(parts).encode("utf-8", "surrogatepass")) - SIGN
 
 
 @lru_cache(8192)
