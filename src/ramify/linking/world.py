@@ -73,7 +73,7 @@ class World:
         self._corrected = None
         self.begin()
 
-    def trim(self, rows: int = 60_000, chains: int = 2_000) -> None:
+    def trim(self, rows: int = 20_000, chains: int = 1_000) -> None:
         """Between batches: what is remembered stays bounded, whatever the history."""
         if len(self._rows) > rows:
             self._rows = dict(list(self._rows.items())[-rows // 2 :])

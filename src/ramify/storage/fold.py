@@ -142,6 +142,7 @@ class Folder:
     def _laid_out(self, layout: Layout) -> bytes:
         """Goes on from what was made of the body before, as far as both are the same."""
         body, before = layout.body, layout.before
+        layout.near = before.near if before is not None and layout.common else near(layout)
         tokens, done, position = Tokens(), 0, 0
         first = layout.starts[0] if layout.starts else len(body)
         if before is not None and layout.common and before.epoch == self._epoch:
@@ -159,7 +160,7 @@ class Folder:
         for at in range(done, len(layout.pieces)):
             piece = layout.pieces[at]
             tokens.bytes(body[position : layout.starts[at]])
-            self._put(tokens, piece)
+            self._put(tokens, piece, layout.near)
             position = layout.starts[at] + len(piece.raw)
             layout.states.append((len(tokens.out), tokens.last))
         for start, end, piece in layout.others:
@@ -171,20 +172,21 @@ class Folder:
         layout.folded, layout.epoch = bytes(tokens.out), self._epoch
         return layout.folded
 
-    def _put(self, tokens: Tokens, piece: Piece) -> None:
+    def _put(self, tokens: Tokens, piece: Piece, near: bytes = b"") -> None:
         if len(piece.raw) < LONG:
             tokens.bytes(piece.raw)
         elif piece.bare is not None and len(piece.bare.raw) >= LONG:
-            tokens.patched(self._known(piece.bare), piece.cut_at, piece.cut)
+            tokens.patched(self._known(piece.bare, near), piece.cut_at, piece.cut)
         else:
-            tokens.reference(self._known(piece))
+            tokens.reference(self._known(piece, near))
 
-    def _known(self, piece: Piece) -> int:
-        return piece.blob if piece.epoch == self._epoch else self._piece(piece)
+    def _known(self, piece: Piece, near: bytes) -> int:
+        return piece.blob if piece.epoch == self._epoch else self._piece(piece, near)
 
-    def _piece(self, piece: Piece) -> int:
+    def _piece(self, piece: Piece, near: bytes) -> int:
+        """Messages of one conversation have digests that begin alike: they touch few pages of the index."""
         listed = self._cut(piece.raw)
-        digest = sha256(b"list" + listed).digest()[:16]
+        digest = near + sha256(b"list" + listed).digest()[:16]
         piece.blob = self.blobs.put(digest, len(piece.raw), lambda: pack(listed, LIST, PACKED_LIST))
         piece.epoch = self._epoch
         return piece.blob
@@ -213,6 +215,13 @@ class Folder:
         self._strings[quick] = (piece, id)
         self._size += len(piece) + 200
         return id
+
+
+def near(layout: Layout) -> bytes:
+    if not layout.pieces:
+        return b""
+    first = layout.pieces[0]
+    return sha256((first.bare or first).raw).digest()[:3]
 
 
 def long_strings(raw: bytes) -> Iterator[tuple[int, int]]:
