@@ -24,7 +24,7 @@ from ramify.rebuild import rebuild
 from ramify.settings import Settings, load
 from ramify.storage.base import StoreDown
 from ramify.storage.sqlite import Sqlite
-from ramify.wiring import now, open_store, prices_of, rules_of, taken_by
+from ramify.wiring import bring_up, now, open_store, prices_of, rules_of, taken_by
 from ramify.wiring import watched as watched
 
 if TYPE_CHECKING:
@@ -67,11 +67,8 @@ class Ramify:
         return self._ingest
 
     def bring_up(self) -> None:
-        """What an older version has derived is derived again before anything is added to it; the log stays as it is."""
-        if self.store.fact("outdated"):
-            log.warning("the store was written by an older version: deriving its rows again from %d observations", self.store.seq())
-            with taken_by(self.store):
-                rebuild(self.store, self.rules, self.prices, False, lambda done, total: None)
+        with taken_by(self.store):
+            bring_up(self.store, self.rules, self.prices)
 
     def close(self) -> None:
         self._indexer.close()
