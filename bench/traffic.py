@@ -68,7 +68,7 @@ class Session:
         self.at += 3_000_000
         response = Response(
             id + "r", "default", self.at, "proxy", id, "/v1/messages?beta=true", 200,
-            (("content-type", "text/event-stream"), ("request-id", f"req_{id}")), answer, "complete", self.at - 2_500_000,
+            (("content-type", "text/event-stream"), ("request-id", f"req_{self.source.randrange(1 << 96):024x}")), answer, "complete", self.at - 2_500_000,
         )
         self.pending = results
         self.at += 500_000
@@ -87,13 +87,13 @@ class Session:
         return json.dumps(whole, separators=(",", ":")).encode()
 
     def answer(self) -> tuple[bytes, list[dict[str, object]]]:
-        id = f"toolu_{self.number}_{self.count}_{self.source.randrange(1 << 40):x}"
+        id = f"toolu_{self.source.randrange(1 << 96):024x}"  # like the real ones, in no order
         said = prose(self.source, self.source.randint(40, 400))
         given = {"command": prose(self.source, 60), "description": "look"}
         blocks = [{"type": "text", "text": said}, {"type": "tool_use", "id": id, "name": "Bash", "input": given}]
         result = {"type": "tool_result", "tool_use_id": id, "content": prose(self.source, size_of_result(self.source))}
         self.messages_after = [{"role": "assistant", "content": blocks}, {"role": "user", "content": [result]}]
-        return stream(f"msg_{id}", said, id, given), self.messages_after  # type: ignore[return-value]
+        return stream(f"msg_{self.source.randrange(1 << 96):024x}", said, id, given), self.messages_after  # type: ignore[return-value]
 
 
 def stream(message: str, said: str, tool: str, given: dict[str, str]) -> bytes:

@@ -24,7 +24,7 @@ from ramify.rebuild import rebuild
 from ramify.settings import Settings, load
 from ramify.storage.base import StoreDown
 from ramify.storage.sqlite import Sqlite
-from ramify.wiring import now, open_store, prices_of, rules_of, taken_by
+from ramify.wiring import bring_up, now, open_store, prices_of, rules_of, taken_by
 from ramify.wiring import watched as watched
 
 if TYPE_CHECKING:
@@ -62,8 +62,13 @@ class Ramify:
     @property
     def ingest(self) -> Ingest:
         if self._ingest is None:
+            self.bring_up()
             self._ingest = Ingest(self.store, self.rules, self.prices, redaction=Cleaner())
         return self._ingest
+
+    def bring_up(self) -> None:
+        with taken_by(self.store):
+            bring_up(self.store, self.rules, self.prices)
 
     def close(self) -> None:
         self._indexer.close()

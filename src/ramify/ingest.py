@@ -45,6 +45,9 @@ class Reader:
         self.log = log or store
         self.bodies = Bodies()
 
+    def between(self, first: int, last: int, most: int) -> list[tuple[int, int, str]]:
+        return self.store.between(first, last, most)
+
     def find(self, keys: Sequence[int]) -> dict[int, list[Entry]]:
         return self.store.find(keys)
 

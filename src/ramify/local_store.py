@@ -21,7 +21,7 @@ from ramify.ingest import Ingest
 from ramify.model.observation import Record
 from ramify.settings import Settings
 from ramify.storage.base import StoreDown
-from ramify.wiring import open_store, prices_of, rules_of
+from ramify.wiring import bring_up, open_store, prices_of, rules_of
 from ramify.writer import frame
 
 log = logging.getLogger("ramify")
@@ -68,7 +68,9 @@ class StoredHere:
 
     def __init__(self, settings: Settings) -> None:
         self._store = open_store(settings.store)
-        self._ingest = Ingest(self._store, rules_of(settings), prices_of(settings), redaction=Cleaner())
+        rules, prices = rules_of(settings), prices_of(settings)
+        bring_up(self._store, rules, prices)
+        self._ingest = Ingest(self._store, rules, prices, redaction=Cleaner())
 
     def send(self, batch: Sequence[Record]) -> None:
         try:

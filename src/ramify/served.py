@@ -132,4 +132,6 @@ def open_served(settings: Settings) -> Served:
     folder = spool_folder(settings)
     if folder is not None:
         check_spool(folder)
-    return Served(store, settings)
+    served = Served(store, settings)
+    served.bring_up()  # before anybody connects: the queue could not hold what comes meanwhile
+    return served

@@ -23,6 +23,7 @@ from ramify.model.mistake import UserMistake
 from ramify.model.own_prices import parse_prices
 from ramify.model.prices import PRICES, PRICES_VERSION, Price, Tokens, price
 from ramify.pipeline import Pipeline
+from ramify.rebuild import rebuild
 from ramify.settings import USUAL, Settings
 from ramify.spool import Spool
 from ramify.storage.base import StoreDown
@@ -57,6 +58,13 @@ def taken_by(store: Sqlite) -> Iterator[None]:
             f"the store {store.url} did not take it: {problem}",
             "stop other writers or free some space, then do the same again: nothing is stored twice",
         ) from problem
+
+
+def bring_up(store: Sqlite, rules: Rules, prices: Prices) -> None:
+    """What an older version has derived is derived again before anything is added to it; the log stays as it is."""
+    if store.fact("outdated"):
+        log.warning("the store was written by an older version: deriving its rows again from %d observations", store.seq())
+        rebuild(store, rules, prices, False, lambda done, total: None)
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -174,7 +182,9 @@ def make_writer(start: dict[str, Any], wire: Wire | None) -> tuple[Pipeline, Cal
     os.nice(5)  # clients come first when the machine is short of cores
     gc.set_threshold(100_000, 20, 100)  # rows and chains live long: looking through them often finds nothing
     cleaner = Cleaner()
-    ingest = Ingest(store, rules_of(settings), prices_of(settings), wire.publish if wire else None, redaction=cleaner)
+    rules, prices = rules_of(settings), prices_of(settings)
+    bring_up(store, rules, prices)
+    ingest = Ingest(store, rules, prices, wire.publish if wire else None, redaction=cleaner)
     folder = spool_folder(settings) if wire else None
     spool = Spool(folder, settings.spool_limit) if folder and locked(folder) else None
     pipeline = Pipeline(ingest, cleaner.observation, spool, settings.queue_limit, settings.queue_bytes)

@@ -11,6 +11,8 @@ from msgspec import Struct
 
 from ramify.model.event import Atom, Part
 
+PLACE = 3  # bytes
+
 
 class Chain(Struct):
     """`hashes[i]` stands for the first i atoms; `places[i]` says where atom i is: message and block."""
@@ -30,6 +32,12 @@ class Chain(Struct):
 
 
 def step(before: bytes, atom: bytes) -> bytes:
+    """Begins as the one before: all that follows one opening stands together wherever hashes are sorted."""
+    return before[:PLACE] + hashlib.blake2b(before + atom, digest_size=16).digest()[PLACE:]
+
+
+def opening_step(before: bytes, atom: bytes) -> bytes:
+    """Before the first answer: the words of an opening say where everything after it stands."""
     return hashlib.blake2b(before + atom, digest_size=16).digest()
 
 
@@ -80,6 +88,7 @@ def _common(parts: tuple[Part, ...], known: tuple[Part, ...]) -> int:
 
 def _add(chain: Chain, index: int, part: Part, resolve: Callable[[str], bytes | None]) -> None:
     """Some clients send a tool call and its result twice: the second is skipped, with the text repeated beside it."""
+    opening = part.role != "assistant" and "assistant" not in chain.roles
     doubled = any(atom.tool and atom.kind + atom.tool in chain.seen for atom in part.atoms)
     for atom in part.atoms:
         key: str | bytes | None = atom.kind + atom.tool if atom.tool else atom.digest
@@ -93,7 +102,8 @@ def _add(chain: Chain, index: int, part: Part, resolve: Callable[[str], bytes | 
             if digest is None:
                 chain.unresolved.add(atom.tool)
                 digest = b"cleared:" + atom.tool.encode()
-        chain.hashes.append(step(chain.hashes[-1], digest))
+        before = chain.hashes[-1]
+        chain.hashes.append(opening_step(before, digest) if opening else step(before, digest))
         chain.atoms.append(atom)
         chain.roles.append(part.role)
         chain.places.append((index, atom.block))

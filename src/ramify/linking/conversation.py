@@ -64,7 +64,7 @@ def earlier_alike(world: World, call: Call, most: int) -> list[Call]:
 
 
 def _same_words(call: Call) -> list[int]:
-    strict = key("strict", call.project, call.strict)
+    strict = key("strict", call.project, call.session, call.strict)
     return [strict, chain_key("end", call.end)] if call.session and call.atoms else [strict]
 
 

@@ -148,8 +148,12 @@ def _watch(world: World, call: Call, chain: Chain, verdict: Verdict) -> None:
     lowest = verdict.length if verdict.relation == "continued" else 0
     if chain.atoms and verdict.consumed == len(chain.atoms):
         world.add(chain_key("watch", chain.end), call.started, call.id)
+    asked = False
     for at in range(max(lowest, 1), len(chain.atoms)):
-        world.add(chain_key("watch", chain.hashes[at]), call.started, call.id)
+        # Who ends within an answer also ends before it (`base`), and is awaited there.
+        if chain.roles[at - 1] != "assistant" or not asked:
+            world.add(chain_key("watch", chain.hashes[at]), call.started, call.id)
+        asked = asked or chain.roles[at - 1] != "assistant"
         atom = chain.atoms[at]
         if atom.kind == "use" and at >= verdict.consumed:
             world.add(key("waits-tool", call.project, call.session, atom.tool), call.started, call.id)

@@ -29,7 +29,7 @@ def read(world: World, call: Call, chain: Chain) -> None:
         world.add(chain_key("end", call.end), call.started, call.id)
         if call.after:
             world.add(chain_key("after", call.after), call.started, call.id)
-    world.add(key("strict", call.project, call.strict), call.started, call.id)
+    world.add(key("strict", call.project, call.session, call.strict), call.started, call.id)
     for native in chain.unresolved:
         world.add(key("cleared", call.project, call.session, native), call.started, call.id)
     world.agenda[call.id] = None
@@ -42,7 +42,7 @@ def needs(call: Call, chain: Chain) -> list[int]:
     top = len(chain.atoms) - 1
     return [
         chain_key("watch", call.end),
-        key("strict", call.project, call.strict),
+        key("strict", call.project, call.session, call.strict),
         *(chain_key("end", chain.hashes[at]) for at in range(top, max(top - CHUNK, 0), -1)),
         *(key("offer", call.project, call.session, prompt) for prompt in call.claims),
     ]

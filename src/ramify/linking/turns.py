@@ -19,11 +19,11 @@ def conversation_of(project: str, session: str) -> str:
 
 
 def turns_key(axis: str, project: str, session: str) -> int:
-    return key("turns", axis, project, session)
+    return key("turns", project, session, axis)
 
 
 def main_key(axis: str, project: str, session: str) -> int:
-    return key("main-line", axis, project, session)
+    return key("main-line", project, session, axis)
 
 
 def ends_key(project: str, session: str) -> int:

@@ -3,26 +3,22 @@
 The world holds no rule and does no input or output of its own; a `Loader` is handed to it.
 """
 
-from bisect import insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
 from ramify.linking.chain import Chain, build
+from ramify.linking.keys import FOREVER, NEWEST, KeyLoader, Keys, chain_key, key
 from ramify.model import ids
 from ramify.model.entity import Call, Conversation, Correction, Entity, Line, Message, Report, Task, ToolCall
 from ramify.model.event import Event, MessageSaid, ModelAnswered, ModelCalled, Part
 
-Entry = tuple[int, str]
-NEWEST = 64  # entries of one key that are looked at; more than that many equal ones tell nothing new
 DAY = 24 * 3600 * 1_000_000
-FOREVER = (1 << 63) - 1
+__all__ = ["FOREVER", "NEWEST", "Loader", "Rules", "World", "chain_key", "key"]
 
 
-class Loader(Protocol):
-    def find(self, keys: Sequence[int]) -> dict[int, list[Entry]]: ...
-    def span(self, key: int, low: int, high: int, limit: int, newest: bool) -> list[Entry]: ...
+class Loader(KeyLoader, Protocol):
     def load(self, table: str, id: str) -> Entity | None: ...
     def members(self, conversation: str) -> Sequence[Call]: ...
     def corrected(self) -> Sequence[str]: ...
@@ -43,24 +39,14 @@ class Rules(Struct, frozen=True):
         return self.windows.get(project, self.window)
 
 
-def key(kind: str, *parts: str | bytes) -> int:
-    return int.from_bytes(ids.small_digest(kind, *parts)[:8], "big", signed=True)
-
-
-_SALTS = {kind: int.from_bytes(ids.digest("salt", kind)[:8], "big", signed=True) for kind in ("end", "after", "watch")}
-
-
-def chain_key(kind: str, hash: bytes) -> int:
-    """A chain's hash is already spread evenly, and begins with its project: no need to hash it again."""
-    return int.from_bytes(hash[:8], "big", signed=True) ^ _SALTS[kind]
-
-
 class World:
     def __init__(self, loader: Loader, rules: Rules) -> None:
         self.loader = loader
         self.rules = rules
         self._rows: dict[tuple[str, str], Entity | None] = {}
-        self._keys: dict[int, list[Entry]] = {}
+        keys = self._keys = Keys(loader)
+        self.find, self.add, self.remove, self.prefetch = keys.find, keys.add, keys.remove, keys.prefetch
+        self.span, self.mark, self.unmark = keys.span, keys.mark, keys.unmark
         self._chains: dict[str, Chain] = {}
         self._lines: dict[tuple[str, ...], Chain] = {}
         self._corrected: set[str] | None = None
@@ -70,35 +56,37 @@ class World:
 
     def begin(self) -> None:
         self.dirty: dict[tuple[str, str], Entity | None] = {}
-        self.added: dict[tuple[int, int, str], bool] = {}
         self.agenda: dict[str, None] = {}
         self.openings: dict[str, None] = {}
         self.unplaced: dict[str, None] = {}
         self.retold: dict[str, None] = {}  # tasks of which a report said something new
         self.recounted: dict[str, None] = {}  # conversations whose client's sums must be compared again
         self.aliases: dict[str, str] = {}  # ids that root tasks had before a report told of their prompt
-        self._marked: dict[int, dict[Entry, bool]] = {}
-        self._pending: dict[int, dict[Entry, bool]] = {}
+        self._keys.begin()
 
     def forget(self) -> None:
         """After a failed write nothing remembered can be trusted."""
         self._rows.clear()
-        self._keys.clear()
+        self._keys.forget()
         self._chains.clear()
         self._lines.clear()
         self._corrected = None
         self.begin()
 
-    def trim(self, rows: int = 60_000, chains: int = 2_000) -> None:
+    def trim(self, rows: int = 20_000, chains: int = 1_000) -> None:
         """Between batches: what is remembered stays bounded, whatever the history."""
         if len(self._rows) > rows:
             self._rows = dict(list(self._rows.items())[-rows // 2 :])
-        if len(self._keys) > rows * 2:
-            self._keys = dict(list(self._keys.items())[-rows:])
+        self._keys.trim(rows * 2)
         if len(self._chains) > chains:
             self._chains = dict(list(self._chains.items())[-chains // 2 :])
         if len(self._lines) > chains:
             self._lines = dict(list(self._lines.items())[-chains // 2 :])
+
+    @property
+    def added(self) -> dict[tuple[int, int, str], bool]:
+        """Keys that this batch put there, or took away."""
+        return self._keys.added
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
@@ -156,85 +144,16 @@ class World:
     def drop(self, table: str, id: str) -> None:
         self._rows[table, id] = self.dirty[table, id] = None
 
-    # -- keys --------------------------------------------------------------------------------------------------------
-
-    def prefetch(self, keys: Iterable[int]) -> None:
-        missing = [key for key in dict.fromkeys(keys) if key not in self._keys]  # each once: pending entries are used up
-        if missing:
-            found = self.loader.find(missing)
-            for key in missing:
-                self._keys[key] = self._with_pending(key, found.get(key, []))
-
     def is_new(self, call: Call) -> None:
         """Nothing can hang on a call that was never heard of: what is certainly absent is not looked for."""
-        for kind in ("child", "attempt", "spawned"):
-            self._keys.setdefault(key(kind, call.id), [])
         task = ids.opened_task_id(call.id)
-        self._keys.setdefault(key("in", task), [])
+        self._keys.are_new(key("child", call.id), key("attempt", call.id), key("spawned", call.id), key("in", task))
         for place in (("tasks", task), ("lines", task), ("lines", call.id)):
             self._rows.setdefault(place, None)
         if not call.session:
             conversation = ids.rooted_conversation_id(call.id)
             self._rows.setdefault(("conversations", conversation), None)
-            for kind in ("roots", "loose", "member"):
-                self._keys.setdefault(key(kind, conversation), [])
-
-    def find(self, key: int) -> list[Entry]:
-        """The newest entries, oldest first."""
-        if key not in self._keys:
-            self.prefetch((key,))
-        return self._keys[key]
-
-    def _with_pending(self, key: int, entries: list[Entry]) -> list[Entry]:
-        """What this batch added or removed before anybody asked for the key."""
-        for entry, there in self._pending.pop(key, {}).items():
-            if there and entry not in entries:
-                insort(entries, entry)
-            elif not there and entry in entries:
-                entries.remove(entry)
-        return entries[-NEWEST:]
-
-    def add(self, key: int, at: int, ref: str) -> None:
-        """Most keys are written and not asked for: those are not read either."""
-        entry = (at, ref)
-        entries = self._keys.get(key)
-        if entries is None:
-            self._pending.setdefault(key, {})[entry] = True
-        elif entry in entries:
-            return
-        else:
-            insort(entries, entry)
-            if len(entries) > NEWEST:
-                del entries[0]
-        self.added[key, at, ref] = True
-
-    def remove(self, key: int, at: int, ref: str) -> None:
-        entry = (at, ref)
-        entries = self._keys.get(key)
-        if entries is None:
-            self._pending.setdefault(key, {})[entry] = False
-        elif entry in entries:
-            entries.remove(entry)
-        self.added[key, at, ref] = False
-
-    # -- lines in time: keys of which any stretch can be asked for ------------------------------------------------------
-
-    def mark(self, key: int, at: int, ref: str) -> None:
-        self.add(key, at, ref)
-        self._marked.setdefault(key, {})[at, ref] = True
-
-    def unmark(self, key: int, at: int, ref: str) -> None:
-        self.remove(key, at, ref)
-        self._marked.setdefault(key, {})[at, ref] = False
-
-    def span(self, key: int, low: int = 0, high: int = FOREVER, limit: int = 1_000_000, newest: bool = False) -> list[Entry]:
-        """Entries from `low` to `high`, oldest first: the first `limit` of them, or the last."""
-        marked = self._marked.get(key, {})
-        found = self.loader.span(key, low, high, limit + len(marked), newest)
-        if marked:
-            inside = {entry for entry, there in marked.items() if there and low <= entry[0] <= high}
-            found = sorted(({*found} | inside) - {entry for entry, there in marked.items() if not there})
-        return found[-limit:] if newest else found[:limit]
+            self._keys.are_new(*(key(kind, conversation) for kind in ("roots", "loose", "member")))
 
     def calls_at(self, key: int) -> list[Call]:
         return [call for _, ref in self.find(key) if (call := self.call(ref)) is not None]
@@ -282,3 +201,4 @@ class World:
     def result_atom(self, call: Call, native: str) -> bytes | None:
         tool = self.tool(ids.tool_call_id(call.project, call.session, native))
         return tool.result_atom or None if tool else None
+

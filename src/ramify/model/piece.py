@@ -32,7 +32,7 @@ class Layout:
     of those is taken over from there: `folded`, with the length and the last reference after each piece.
     """
 
-    __slots__ = ("before", "body", "common", "epoch", "folded", "others", "pieces", "starts", "states")
+    __slots__ = ("before", "body", "common", "epoch", "folded", "near", "others", "pieces", "starts", "states")
 
     def __init__(self, body: bytes, starts: list[int], pieces: list[Piece], others: list[Span]) -> None:
         self.body = body
@@ -44,6 +44,7 @@ class Layout:
         self.folded = b""
         self.states: list[tuple[int, int]] = []
         self.epoch = -1
+        self.near = b""  # of its first message: what follows from one beginning is kept close together
 
     def forget_before(self) -> None:
         """Once it was stored it needs nobody: else each body would keep all bodies before it alive."""

@@ -5,9 +5,8 @@ other bodies share. Messages are cut once more at their long strings, so that a 
 becomes a list, costs only the few bytes around it. Cuts are hints: whatever they are, the slices add up to the body.
 """
 
-import re
-from collections.abc import Callable, Sequence
-from hashlib import blake2b
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
 from typing import Protocol
 
 import xxhash
@@ -17,8 +16,9 @@ from ramify.model.piece import Layout, Piece
 
 RAW, PACKED, LIST, PACKED_LIST = 0, 1, 2, 3
 MEMO_BYTES = 48 * 2**20
-LONG = 160  # a string shorter than this is cheaper in place
-STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+LONG = 160  # a message shorter than this is cheaper in place
+LONG_STRING = 1024  # inside a message, which is itself kept once
+QUOTE, BACKSLASH = b'"', 0x5C
 
 _compressor = zstandard.ZstdCompressor(level=1)
 _decompressor = zstandard.ZstdDecompressor()
@@ -136,18 +136,13 @@ class Folder:
         self._size = 0
 
     def fold(self, body: bytes, layout: Layout | None) -> tuple[int, bytes]:
-        if layout is None:
-            tokens = Tokens()
-            if len(body) > LONG:
-                tokens.reference(self._piece(Piece(body)))
-            else:
-                tokens.bytes(body)
-            return pack(bytes(tokens.out), LIST, PACKED_LIST)
-        return pack(self._laid_out(layout), LIST, PACKED_LIST)
+        """An answer is like no other, so it stays by itself: only long strings are looked for elsewhere."""
+        return pack(self._cut(body) if layout is None else self._laid_out(layout), LIST, PACKED_LIST)
 
     def _laid_out(self, layout: Layout) -> bytes:
         """Goes on from what was made of the body before, as far as both are the same."""
         body, before = layout.body, layout.before
+        layout.near = before.near if before is not None and layout.common else near(layout)
         tokens, done, position = Tokens(), 0, 0
         first = layout.starts[0] if layout.starts else len(body)
         if before is not None and layout.common and before.epoch == self._epoch:
@@ -165,7 +160,7 @@ class Folder:
         for at in range(done, len(layout.pieces)):
             piece = layout.pieces[at]
             tokens.bytes(body[position : layout.starts[at]])
-            self._put(tokens, piece)
+            self._put(tokens, piece, layout.near)
             position = layout.starts[at] + len(piece.raw)
             layout.states.append((len(tokens.out), tokens.last))
         for start, end, piece in layout.others:
@@ -177,36 +172,35 @@ class Folder:
         layout.folded, layout.epoch = bytes(tokens.out), self._epoch
         return layout.folded
 
-    def _put(self, tokens: Tokens, piece: Piece) -> None:
+    def _put(self, tokens: Tokens, piece: Piece, near: bytes = b"") -> None:
         if len(piece.raw) < LONG:
             tokens.bytes(piece.raw)
         elif piece.bare is not None and len(piece.bare.raw) >= LONG:
-            tokens.patched(self._known(piece.bare), piece.cut_at, piece.cut)
+            tokens.patched(self._known(piece.bare, near), piece.cut_at, piece.cut)
         else:
-            tokens.reference(self._known(piece))
+            tokens.reference(self._known(piece, near))
 
-    def _known(self, piece: Piece) -> int:
-        return piece.blob if piece.epoch == self._epoch else self._piece(piece)
+    def _known(self, piece: Piece, near: bytes) -> int:
+        return piece.blob if piece.epoch == self._epoch else self._piece(piece, near)
 
-    def _piece(self, piece: Piece) -> int:
-        raw = piece.raw
-        piece.blob = self._list(raw) if raw[:1] in (b"{", b"[") else self._blob(raw)
+    def _piece(self, piece: Piece, near: bytes) -> int:
+        """Messages of one conversation have digests that begin alike: they touch few pages of the index."""
+        listed = self._cut(piece.raw)
+        digest = near + sha256(b"list" + listed).digest()[:16]
+        piece.blob = self.blobs.put(digest, len(piece.raw), lambda: pack(listed, LIST, PACKED_LIST))
         piece.epoch = self._epoch
         return piece.blob
 
-    def _list(self, piece: bytes) -> int:
-        """A message or a list: its long strings are blobs of their own."""
+    def _cut(self, raw: bytes) -> bytes:
+        """Long strings are blobs of their own; what is no JSON stays whole."""
         tokens = Tokens()
         position = 0
-        for match in STRING.finditer(piece):
-            start, end = match.span()
-            if end - start >= LONG:
-                tokens.bytes(piece[position:start])
-                tokens.reference(self._blob(piece[start:end]))
-                position = end
-        tokens.bytes(piece[position:])
-        listed = bytes(tokens.out)
-        return self.blobs.put(blake2b(listed, digest_size=16, person=b"list").digest(), len(piece), lambda: pack(listed, LIST, PACKED_LIST))
+        for start, end in long_strings(raw) if raw[:1] in (b"{", b"[") else ():
+            tokens.bytes(raw[position:start])
+            tokens.reference(self._blob(raw[start:end]))
+            position = end
+        tokens.bytes(raw[position:])
+        return bytes(tokens.out)
 
     def _blob(self, piece: bytes) -> int:
         """A string seen lately is known by comparison, which is cheaper than by hash."""
@@ -214,13 +208,41 @@ class Folder:
         held = self._strings.get(quick)
         if held is not None and held[0] == piece:
             return held[1]
-        id = self.blobs.put(blake2b(piece, digest_size=16).digest(), len(piece), lambda: pack(piece, RAW, PACKED))
+        id = self.blobs.put(sha256(piece).digest()[:16], len(piece), lambda: pack(piece, RAW, PACKED))
         if self._size > MEMO_BYTES:
             self._strings.clear()
             self._size = 0
         self._strings[quick] = (piece, id)
         self._size += len(piece) + 200
         return id
+
+
+def near(layout: Layout) -> bytes:
+    if not layout.pieces:
+        return b""
+    first = layout.pieces[0]
+    return sha256((first.bare or first).raw).digest()[:3]
+
+
+def long_strings(raw: bytes) -> Iterator[tuple[int, int]]:
+    """Where they stand in a JSON text, quotes included. Looks only at quotes: several times faster than a pattern."""
+    start = raw.find(QUOTE)
+    while start >= 0 and len(raw) - start >= LONG_STRING:
+        end = raw.find(QUOTE, start + 1)
+        while end > 0 and raw[end - 1] == BACKSLASH and is_escaped(raw, end):
+            end = raw.find(QUOTE, end + 1)
+        if end < 0:
+            return
+        if end + 1 - start >= LONG_STRING:
+            yield start, end + 1
+        start = raw.find(QUOTE, end + 1)
+
+
+def is_escaped(raw: bytes, at: int) -> bool:
+    before = at
+    while before and raw[before - 1] == BACKSLASH:
+        before -= 1
+    return (at - before) % 2 == 1
 
 
 def unfold(blobs: Blobs, kind: int, payload: bytes) -> bytes:

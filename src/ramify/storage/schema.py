@@ -56,6 +56,8 @@ STEPS: tuple[str, ...] = (
         doc BLOB NOT NULL);
     CREATE INDEX reports_conversation ON reports (conversation, at, id);
     """,
+    # Keys have another form: what was derived before is derived again before anything is added to it.
+    "INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1",
 )
 
 PROJECTIONS = ("calls", "tools", "tasks", "lines", "conversations", "corrections", "messages", "reports", "keys", "refs", "unreadable")

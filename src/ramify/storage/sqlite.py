@@ -93,6 +93,8 @@ class Sqlite:
         self.url = url
         self.path = path
         self._folder = Folder(self)
+        self._new_blobs: dict[bytes, tuple[int, bytes, int, int, bytes]] = {}
+        self._last_blob = 0
         try:
             self._file = SqliteFile(path, steps, self._folder.forget, busy_seconds, durable)
             self.search = Search(f"{path}.search" if path else "", int(self.fact("identity") or 0))
@@ -109,13 +111,24 @@ class Sqlite:
 
     def append(self, kept: Sequence[Kept], changes: Changes) -> int:
         with self._file.writing() as connection:
-            raw = sum(self._put_observation(connection, item) for item in kept)
+            raw = self._put_observations(connection, kept)
             self._put_changes(connection, changes)
             connection.execute(
                 "INSERT INTO facts VALUES ('raw_bytes', ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
                 (raw,),
             )
             return int(connection.execute("SELECT coalesce(max(seq), 0) FROM observations").fetchone()[0])
+
+    def _put_observations(self, connection: sqlite3.Connection, kept: Sequence[Kept]) -> int:
+        """New pieces are gathered and written together: nobody else takes a number meanwhile."""
+        self._new_blobs.clear()
+        self._last_blob = connection.execute("SELECT coalesce(max(id), 0) FROM blobs").fetchone()[0]
+        raw = sum(self._put_observation(connection, item) for item in kept)
+        connection.executemany(
+            "INSERT INTO blobs (id, digest, kind, size, payload) VALUES (?, ?, ?, ?, ?)", self._new_blobs.values()
+        )
+        self._new_blobs.clear()
+        return raw
 
     def _put_observation(self, connection: sqlite3.Connection, item: Kept) -> int:
         seen = item.observation
@@ -129,11 +142,14 @@ class Sqlite:
         return len(body) if put.rowcount else 0
 
     def _put_changes(self, connection: sqlite3.Connection, changes: Changes) -> None:
+        rows: dict[str, list[tuple[Any, ...]]] = {}
         for (table, id), row in changes.rows.items():
             if row is None:
                 connection.execute(f"DELETE FROM {table} WHERE id = ?", (id,))
             else:
-                connection.execute(_UPSERT[table], (id, *columns_of(row), _encoder.encode(row)))
+                rows.setdefault(table, []).append((id, *columns_of(row), _encoder.encode(row)))
+        for table, changed in rows.items():
+            connection.executemany(_UPSERT[table], changed)
         added = [place for place, there in changes.keys.items() if there]
         connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?, ?)", added)
         gone = [place for place, there in changes.keys.items() if not there]
@@ -153,6 +169,7 @@ class Sqlite:
                 marks = ", ".join("?" * len(found.description))
                 while rows := found.fetchmany(1000):
                     connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+            connection.execute("DELETE FROM facts WHERE name = 'outdated'")
         self._file.distrust()
 
     def docs(self, table: str) -> Iterator[Entity]:
@@ -166,15 +183,15 @@ class Sqlite:
     # -- blobs, inside the writer's transaction -----------------------------------------------------------------------
 
     def put(self, digest: bytes, size: int, packed: Callable[[], tuple[int, bytes]]) -> int:
+        if digest in self._new_blobs:
+            return self._new_blobs[digest][0]
         row = self._file.writer.execute("SELECT id FROM blobs WHERE digest = ?", (digest,)).fetchone()
         if row is not None:
             return int(row[0])
+        self._last_blob += 1
         kind, payload = packed()
-        found = self._file.writer.execute(
-            "INSERT INTO blobs (digest, kind, size, payload) VALUES (?, ?, ?, ?)", (digest, kind, size, payload)
-        ).lastrowid
-        assert found is not None
-        return found
+        self._new_blobs[digest] = (self._last_blob, digest, kind, size, payload)
+        return self._last_blob
 
     def get(self, ids: Sequence[int]) -> dict[int, tuple[int, bytes]]:
         found: dict[int, tuple[int, bytes]] = {}
@@ -220,6 +237,10 @@ class Sqlite:
         return msgspec.structs.replace(seen, body=unfold(self, kind, folded))
 
     # -- rows and keys -----------------------------------------------------------------------------------------------
+
+    def between(self, first: int, last: int, most: int) -> list[tuple[int, int, str]]:
+        sql = "SELECT key, at, ref FROM keys WHERE key BETWEEN ? AND ? ORDER BY key, at, ref LIMIT ?"
+        return self._read(sql, (first, last, most))
 
     def find(self, keys: Sequence[int]) -> dict[int, list[Entry]]:
         """Together where few have many entries, which is almost always so; else one by one, newest first."""

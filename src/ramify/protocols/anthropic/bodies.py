@@ -76,10 +76,10 @@ class Bodies:
         """A mark for the cache says nothing about a message: with it and without it, it is read and kept once."""
         piece = self.piece(raw)
         if piece.part is None:
-            marks = list(MARK.finditer(raw)) if b'"cache_control"' in raw else []
-            if len(marks) == 1:
-                piece.cut_at, end = marks[0].span()
-                piece.cut = marks[0].group()
+            mark = only_mark(raw)
+            if mark is not None:
+                piece.cut_at, end = mark.span()
+                piece.cut = mark.group()
                 piece.bare = self._message(raw[: piece.cut_at] + raw[end:])
                 piece.part = piece.bare.part
             else:
@@ -151,6 +151,14 @@ class Bodies:
         found = self._reading(reading.envelope, layout, reading)
         found.plain = True  # it begins and ends with the same bytes
         return found
+
+
+def only_mark(raw: bytes) -> re.Match[bytes] | None:
+    """Looked for from the end, where clients put it."""
+    name = raw.rfind(b'"cache_control"')
+    if name < 1 or raw.find(b'"cache_control"', 0, name) >= 0:
+        return None
+    return MARK.match(raw, name - 1)
 
 
 def is_plain(layout: Layout) -> bool:

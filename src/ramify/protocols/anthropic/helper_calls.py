@@ -32,10 +32,10 @@ def label(path: str, hint: str, envelope: Envelope, parts: tuple[Part, ...]) -> 
     """The empty string means real work. A hint header of the client decides alone."""
     if "/count_tokens" in path:
         return "count_tokens"
-    system = system_texts(envelope)
+    tools = has_tools(envelope)
+    system = [] if tools else system_texts(envelope)  # a call with tools is no helper, whatever its prompt
     if hint == "compaction" or asks_for_summary(envelope, system, parts):
         return "compaction"
-    tools = has_tools(envelope)
     found = "" if tools else by_words(envelope, system, parts)
     return found or ("other" if hint == "auxiliary" else "")
 

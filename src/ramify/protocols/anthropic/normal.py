@@ -18,6 +18,7 @@ RECEIPTS = ("Async agent launched", "Fork started")
 AGENT_LINE = re.compile(r"^agentId: ?([A-Za-z0-9_-]+)", re.MULTILINE)
 NOTIFICATION = re.compile(r"<task-notification>(.*?)</task-notification>", re.DOTALL)
 HARNESS_STARTS = ("<system-reminder>", "<task-notification>", "[SYSTEM NOTIFICATION")
+RESULT_FIELDS = frozenset({"tool_use_id", "content", "is_error", "cache_control"})
 # Kept by some clients and dropped by others on the way back; never a difference in meaning.
 VOLATILE = frozenset({"cache_control", "citations", "caller", "toolset_name"})
 HEAD = 80
@@ -56,17 +57,29 @@ def blocks_of(content: Any) -> list[Any]:
     return content if isinstance(content, list) else [content]
 
 
-def result_content(content: Any) -> list[Any]:
-    """A tool result's content, its texts in normal form; empty ones are gone."""
+def bare(value: Any) -> bytes:
+    """In canonical form, without marks for the cache; most have none."""
+    raw = canonical(value)
+    return canonical(without_marks(value)) if b'"cache_control"' in raw else raw
+
+
+def read_content(content: Any) -> tuple[list[Any], bool]:
+    """A tool result's content with a fingerprint for each text, and whether all of them were in normal form already.
+
+    Empty texts are gone. Results are the bulk of what is read: each text is put into its normal form and hashed once.
+    """
     kept: list[Any] = []
+    plain = True
     for block in blocks_of("" if content is None else content):
-        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
-            text = normal_text(block["text"])
-            if text:
-                kept.append(["text", text])
+        text = block.get("text") if isinstance(block, dict) else None
+        normal = normal_text(text) if isinstance(text, str) else ""
+        plain = plain and (not isinstance(block, dict) or (normal != "" and normal == text))
+        if isinstance(text, str) and block.get("type") == "text":
+            if normal:
+                kept.append(["text", digest("prompt", normal)])
         else:
             kept.append(without_marks(block))
-    return kept
+    return kept, plain
 
 
 def result_text(content: Any) -> str:
@@ -112,35 +125,38 @@ def read_use(block: dict[str, Any], index: int) -> Use:
 
 def strict_of(block: Any, atom: bytes | None, plain: bool) -> bytes:
     """A block as it was sent, marks for the cache apart. Where it was in normal form already, its atom says it all."""
-    return atom if atom is not None and plain else digest(canonical(without_marks(block)))
+    return atom if atom is not None and plain else digest(bare(block))
 
 
-def is_plain_result(content: Any) -> bool:
-    """Whether a result's texts are in normal form as they stand."""
-    texts = [block.get("text") for block in blocks_of("" if content is None else content) if isinstance(block, dict)]
-    return all(isinstance(text, str) and text and text == normal_text(text) for text in texts)
-
-
-def read_result(block: dict[str, Any], index: int) -> tuple[Result, Atom]:
+def read_result(block: dict[str, Any], index: int) -> tuple[Result, Atom, bool]:
+    """Also, whether its texts are in normal form as they stand."""
     tool = str(block.get("tool_use_id", ""))
     text = result_text(block.get("content"))
     error = block.get("is_error") is True
     cleared = text.strip() == CLEARED
-    atom = (
-        None if cleared else digest("user", "result", tool, canonical(result_content(block.get("content"))), int(error))
-    )
+    kept, plain = read_content(block.get("content"))
+    atom = None if cleared else digest("user", "result", tool, canonical(kept), int(error))
     named = AGENT_LINE.findall(text) if "agentId:" in text else []
     result = Result(
         id=tool,
         block=index,
         atom=atom,
-        text=fingerprint(text) if 0 < len(text) <= LONGEST_REPORT and not cleared else None,
+        text=report_of(text, kept) if 0 < len(text) <= LONGEST_REPORT and not cleared else None,
         error=error,
         receipt=text.startswith(RECEIPTS),
         fork=text.startswith("Fork started"),
         agent=named[-1] if named else "",
     )
-    return result, Atom(atom, index, "result", tool)
+    return result, Atom(atom, index, "result", tool), plain
+
+
+def report_of(text: str, kept: list[Any]) -> bytes:
+    """Most results are one text, whose fingerprint is known by now."""
+    match kept:
+        case [["text", bytes(known)]]:
+            return known
+        case _:
+            return fingerprint(text)
 
 
 def notices_in(text: str) -> list[Notice]:
@@ -170,6 +186,7 @@ class _Reading:
         self.notices: list[Notice] = []
         self.compaction: list[str] = []
         self.strict: list[bytes] = []
+        self.plain_result = False  # the last one
 
     def block(self, block: Any, index: int) -> None:
         before = len(self.atoms)
@@ -182,8 +199,7 @@ class _Reading:
             case {"type": "text", "text": str(text), **rest}:
                 return not (rest.keys() - {"cache_control"}) and text == self.texts[-1].normal
             case {"type": "tool_result", **rest}:
-                known = {"tool_use_id", "content", "is_error", "cache_control"}
-                return not (rest.keys() - known) and is_plain_result(rest.get("content"))
+                return self.plain_result and not (rest.keys() - RESULT_FIELDS)
             case _:
                 return False
 
@@ -196,10 +212,10 @@ class _Reading:
         elif kind == "tool_use":
             use = read_use(block, index)
             self.uses.append(use)
-            given = canonical(without_marks(block.get("input")))
+            given = bare(block.get("input"))
             self.atoms.append(Atom(digest(self.role, "use", use.id, use.name, given), index, "use", use.id))
         elif kind == "tool_result":
-            result, atom = read_result(block, index)
+            result, atom, self.plain_result = read_result(block, index)
             self.results.append(result)
             self.atoms.append(atom)
         else:
@@ -221,7 +237,7 @@ class _Reading:
             if str(block.get("type", "")).endswith("tool_use"):
                 self.uses.append(read_use(block, index))
             block = {key: value for key, value in block.items() if key not in VOLATILE}
-        payload = canonical(without_marks(block))
+        payload = bare(block)
         self.atoms.append(Atom(digest(self.role, "other", payload), index, "other"))
 
 
