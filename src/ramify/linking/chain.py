@@ -11,6 +11,8 @@ from msgspec import Struct
 
 from ramify.model.event import Atom, Part
 
+RESULT = "result"  # the kind of atom that a client may clear
+
 
 class Chain(Struct):
     """`hashes[i]` stands for the first i atoms; `places[i]` says where atom i is: message and block."""
@@ -22,7 +24,7 @@ class Chain(Struct):
     places: list[tuple[int, int]]
     ends: list[int]  # number of atoms at the end of each message
     seen: dict[str | bytes, int]
-    unresolved: set[str]
+    cleared: dict[str, bytes | None]  # the atom that stands for each result that the client cleared, if known
 
     @property
     def end(self) -> bytes:
@@ -42,6 +44,8 @@ def extend(start: bytes, atoms: list[bytes]) -> bytes:
 def build(
     parts: tuple[Part, ...], start: bytes, resolve: Callable[[str], bytes | None], known: Chain | None = None
 ) -> Chain:
+    if known is not None and any(resolve(native) != atom for native, atom in known.cleared.items()):
+        known = None
     chain, begin = _taken_over(parts, start, known)
     for index in range(begin, len(parts)):
         _add(chain, index, parts[index], resolve)
@@ -49,12 +53,13 @@ def build(
 
 
 def _taken_over(parts: tuple[Part, ...], start: bytes, known: Chain | None) -> tuple[Chain, int]:
-    if known is None or known.unresolved:
-        return Chain(parts, [start], [], [], [], [], {}, set()), 0
+    if known is None:
+        return Chain(parts, [start], [], [], [], [], {}, {}), 0
     common = _common(parts, known.parts)
     count = known.ends[common - 1] if common else 0
     whole = common == len(known.parts)
     seen = known.seen.copy() if whole else {key: at for key, at in known.seen.items() if at < common}
+    cleared = {native: atom for native, atom in known.cleared.items() if RESULT + native in seen}
     return (
         Chain(
             parts,
@@ -64,7 +69,7 @@ def _taken_over(parts: tuple[Part, ...], start: bytes, known: Chain | None) -> t
             known.places[:count],
             known.ends[:common],
             seen,
-            set(),
+            cleared,
         ),
         common,
     )
@@ -89,10 +94,8 @@ def _add(chain: Chain, index: int, part: Part, resolve: Callable[[str], bytes | 
             chain.seen.setdefault(key, index)
         digest = atom.digest
         if digest is None:
-            digest = resolve(atom.tool)
-            if digest is None:
-                chain.unresolved.add(atom.tool)
-                digest = b"cleared:" + atom.tool.encode()
+            chain.cleared[atom.tool] = resolve(atom.tool)
+            digest = chain.cleared[atom.tool] or b"cleared:" + atom.tool.encode()
         chain.hashes.append(step(chain.hashes[-1], digest))
         chain.atoms.append(atom)
         chain.roles.append(part.role)

@@ -1,0 +1,48 @@
+"""A person's word about whose child a task is. It counts for more than the rules, unless it cannot be."""
+
+from ramify.linking.conversation import before
+from ramify.linking.world import World
+from ramify.model.entity import Call, Correction
+from ramify.model.link import Link
+
+
+def word_about(world: World, call: Call | None, task: str) -> Correction | None:
+    """What a person said about the task that this call opens.
+
+    Nobody is started by a call that came later: such a word would make the task its own ancestor.
+    """
+    said = world.correction(task)
+    if said is None or said.act != "link":
+        return said
+    caller = caller_in(world, said.parent)
+    return said if caller is None or call is None or before(caller, call) else None
+
+
+def caller_in(world: World, parent: str) -> Call | None:
+    """A person names a tool call or a task as the parent."""
+    if tool := world.tool(parent):
+        return world.call(tool.call)
+    task = world.task(parent)
+    return world.call(task.first) if task else None
+
+
+def link_of(world: World, said: Correction) -> tuple[Link | None, str]:
+    """The link, and the calling model call if one is known."""
+    if said.act != "link":
+        return None, ""
+    evidence = (said.observation,)
+    tool = world.tool(said.parent)
+    caller = world.call(tool.call) if tool else None
+    if tool is not None and caller is not None:
+        return Link("spawned", caller.task, "manual", 1.0, tool.native, tool.id, evidence), caller.id
+    return Link("spawned", said.parent, "manual", 1.0, evidence=evidence), ""
+
+
+def wake_under(world: World, parent: str) -> None:
+    """A parent that a person named has come, gone or moved."""
+    for child in world.corrected_under(parent):
+        task = world.task(child)
+        if task is not None:
+            world.unplaced[task.first] = None
+            if task.stated is not None:
+                world.retold[task.id] = None
