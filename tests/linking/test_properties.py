@@ -9,12 +9,13 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from ramify.ingest import Ingest
 from ramify.linking.results import WORKFLOW
 from ramify.linking.rollup import counted
 from ramify.model.entity import Call, Conversation, Task, ToolCall
 from ramify.model.observation import Observation, Request, Response
 from ramify.model.usage import NOTHING
-from ramify.storage.sqlite import Sqlite
+from ramify.storage.sqlite import Sqlite, open_sqlite
 from tests import story as stories
 from tests.linking.play import play
 from tests.linking.world_builder import Story, agent, report
@@ -52,6 +53,19 @@ def test_any_order_any_batch_and_seen_twice_give_the_same_rows(story: Story, cha
     mixed = flat(story)
     chance.shuffle(mixed)
     other, _ = story.told([*mixed, *mixed[: len(mixed) // 2]], size)
+    assert stories.row_differences(stories.rows(one), stories.rows(other)) == []
+
+
+@relaxed
+@given(worlds, chances, st.integers(1, 9))
+def test_what_is_remembered_between_batches_decides_nothing(story: Story, chance: Random, size: int) -> None:
+    """As where several processes write in turn: each has only what is stored."""
+    one, _ = story.told(flat(story))
+    mixed = flat(story)
+    chance.shuffle(mixed)
+    other = open_sqlite("memory:")
+    for start in range(0, len(mixed), size):
+        Ingest(other).step(mixed[start : start + size])
     assert stories.row_differences(stories.rows(one), stories.rows(other)) == []
 
 

@@ -65,11 +65,17 @@ def _offered(tool: ToolCall) -> tuple[object, ...]:
 
 def _put_keys(world: World, was: ToolCall, tool: ToolCall) -> None:
     """A key of what is no longer so would be found for ever."""
+    if _indexed(was) == _indexed(tool):
+        return
     old, new = _keys(world, was), _keys(world, tool)
     for gone in old - new:
         world.remove(*gone, tool.id)
     for come in new - old:
         world.add(*come, tool.id)
+
+
+def _indexed(tool: ToolCall) -> tuple[object, ...]:
+    return (tool.call, tool.name, tool.prompt, tool.agent, tool.agent_at, tool.result_text, tool.closed)
 
 
 def _keys(world: World, tool: ToolCall) -> set[tuple[int, int]]:
@@ -99,8 +105,10 @@ def claimants(world: World, tool: ToolCall) -> list[Call]:
         places.append(key("own", tool.id))
     elif tool.result_text:
         places.append(key("soft", tool.id))
-    world.prefetch(places)
-    return found + [claim for place in places for claim in world.calls_at(place)]
+    if places:
+        world.prefetch(places)
+        found += [claim for place in places for claim in world.calls_at(place)]
+    return found
 
 
 def named_agent(world: World, tool: ToolCall) -> list[Call]:
