@@ -318,6 +318,18 @@ def test_nobody_can_be_corrected_under_what_came_later() -> None:
     assert {row.id for row in one_outcome(story).docs("tasks")} == {task_of("a"), task_of("b")}
 
 
+def test_a_parent_that_is_there_only_without_its_child_is_none() -> None:
+    """As a child of its call, the line would hold the prompt that is named as its parent."""
+    story = Story()
+    main = story.line(session="s").ask("a", "hello", agent("toolu_1", "count"))
+    main.ask("b", [result("toolu_1", FORKED), DIRECTIVE], "well")
+    main.ask("c", "go on")
+    correct(story, task_of("b"), task_of("c"))
+    row = tool(one_outcome(story), "s", "toolu_1")
+    assert row is not None
+    assert row.child == task_of("b")
+
+
 def test_a_task_that_was_taken_off_its_call_is_numbered_by_itself() -> None:
     story = Story()
     story.line(session="s").ask("a", "look", agent("toolu_1", "count"))

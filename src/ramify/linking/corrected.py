@@ -7,15 +7,19 @@ from ramify.model.link import Link
 
 
 def word_about(world: World, call: Call | None, task: str) -> Correction | None:
-    """What a person said about the task that this call opens.
-
-    Nobody is started by a call that came later: such a word would make the task its own ancestor.
-    """
+    """What a person said about the task that this call opens, if it can be."""
     said = world.correction(task)
     if said is None or said.act != "link":
         return said
-    caller = caller_in(world, said.parent)
-    return said if caller is None or call is None or before(caller, call) else None
+    return said if said.parent != task and _can_start(world, said.parent, call) else None
+
+
+def _can_start(world: World, parent: str, call: Call | None) -> bool:
+    """Nobody is started by what came later, which may be there only as long as this is nobody's child."""
+    caller, task = caller_in(world, parent), world.task(parent)
+    if caller is None or call is None:
+        return caller is not None or (task is not None and not task.first)  # reports may know a task without its calls
+    return before(caller, call)
 
 
 def caller_in(world: World, parent: str) -> Call | None:
