@@ -1,5 +1,6 @@
 """A person's corrections: ids of any kind become the task that is meant and where it belongs."""
 
+from ramify.linking.conversation import before
 from ramify.model import ids
 from ramify.model.entity import Call, Task, ToolCall
 from ramify.model.observation import Correction
@@ -21,11 +22,19 @@ def correction(store: Sqlite, act: str, child: str, parent: str) -> Correction:
         path = [anchor.id, *ancestry(store, [anchor])[anchor.id]]
         if task.id in path:
             raise BadQuestion(f"{parent!r} is {child!r} itself or stands under it: a task cannot be its own ancestor")
+        if began_before(store, task, above):
+            raise BadQuestion(f"{child!r} began before {parent!r}: nothing is started by what came later")
     at = now()
     return Correction(
         ids.observation_id("correction", act, task.id, target, at), task.project, at, "person",
         "link" if act == "link" else "unlink", task.id, target,
     )
+
+
+def began_before(store: Sqlite, task: Task, above: Task | ToolCall) -> bool:
+    first = store.load("calls", task.first)
+    caller = store.load("calls", above.first if isinstance(above, Task) else above.call)
+    return isinstance(first, Call) and isinstance(caller, Call) and not before(caller, first)
 
 
 def task_named(store: Sqlite, id: str) -> Task:

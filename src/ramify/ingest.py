@@ -10,6 +10,7 @@ from ramify.linking import decide, explicit
 from ramify.linking.world import Rules, World
 from ramify.model import ids
 from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
+from ramify.model.entity import Correction as CorrectionRow
 from ramify.model.event import Event, MessageSaid, ModelAnswered, ModelCalled, Unreadable
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.prices import Tokens
@@ -61,8 +62,8 @@ class Reader:
         rows = self.store.among("calls", "conversation", [conversation])
         return [row for row in rows if isinstance(row, Call)]
 
-    def corrected(self) -> Sequence[str]:
-        return [row.id for row in self.store.docs("corrections")]
+    def corrected(self) -> Sequence[CorrectionRow]:
+        return [row for row in self.store.docs("corrections") if isinstance(row, CorrectionRow)]
 
     def called(self, request: str) -> ModelCalled | None:
         seen = self.log.observation(request)

@@ -12,6 +12,7 @@ from msgspec import Struct
 from ramify.model.event import Atom, Part
 
 PLACE = 3  # bytes
+RESULT = "result"  # the kind of atom that a client may clear
 
 
 class Chain(Struct):
@@ -24,7 +25,7 @@ class Chain(Struct):
     places: list[tuple[int, int]]
     ends: list[int]  # number of atoms at the end of each message
     seen: dict[str | bytes, int]
-    unresolved: set[str]
+    cleared: dict[str, bytes | None]  # the atom that stands for each result that the client cleared, if known
 
     @property
     def end(self) -> bytes:
@@ -50,6 +51,8 @@ def extend(start: bytes, atoms: list[bytes]) -> bytes:
 def build(
     parts: tuple[Part, ...], start: bytes, resolve: Callable[[str], bytes | None], known: Chain | None = None
 ) -> Chain:
+    if known is not None and any(resolve(native) != atom for native, atom in known.cleared.items()):
+        known = None
     chain, begin = _taken_over(parts, start, known)
     for index in range(begin, len(parts)):
         _add(chain, index, parts[index], resolve)
@@ -57,12 +60,13 @@ def build(
 
 
 def _taken_over(parts: tuple[Part, ...], start: bytes, known: Chain | None) -> tuple[Chain, int]:
-    if known is None or known.unresolved:
-        return Chain(parts, [start], [], [], [], [], {}, set()), 0
+    if known is None:
+        return Chain(parts, [start], [], [], [], [], {}, {}), 0
     common = _common(parts, known.parts)
     count = known.ends[common - 1] if common else 0
     whole = common == len(known.parts)
     seen = known.seen.copy() if whole else {key: at for key, at in known.seen.items() if at < common}
+    cleared = {native: atom for native, atom in known.cleared.items() if RESULT + native in seen}
     return (
         Chain(
             parts,
@@ -72,7 +76,7 @@ def _taken_over(parts: tuple[Part, ...], start: bytes, known: Chain | None) -> t
             known.places[:count],
             known.ends[:common],
             seen,
-            set(),
+            cleared,
         ),
         common,
     )
@@ -98,10 +102,8 @@ def _add(chain: Chain, index: int, part: Part, resolve: Callable[[str], bytes | 
             chain.seen.setdefault(key, index)
         digest = atom.digest
         if digest is None:
-            digest = resolve(atom.tool)
-            if digest is None:
-                chain.unresolved.add(atom.tool)
-                digest = b"cleared:" + atom.tool.encode()
+            chain.cleared[atom.tool] = resolve(atom.tool)
+            digest = chain.cleared[atom.tool] or b"cleared:" + atom.tool.encode()
         before = chain.hashes[-1]
         chain.hashes.append(opening_step(before, digest) if opening else step(before, digest))
         chain.atoms.append(atom)

@@ -45,8 +45,12 @@ def same_scope(one: Call, other: Call) -> bool:
 
 
 def before(one: Call, other: Call) -> bool:
-    """Some recorders count whole seconds: within one of them the longer list is the later one."""
-    return (one.started, one.atoms, one.id) < (other.started, other.atoms, other.id)
+    """Some recorders count whole seconds: within one of them the longer list is the later one.
+
+    A thread goes on from something, however little of it was sent. As all rules look only at what was before, there
+    is one outcome whatever came first, and nobody is its own ancestor.
+    """
+    return (one.started, one.thread, one.atoms, one.id) < (other.started, other.thread, other.atoms, other.id)
 
 
 def first_attempt(call: Call) -> str:
@@ -84,6 +88,7 @@ def eligible(candidate: Call, call: Call) -> bool:
         candidate.asked
         and candidate.relation != "seen"
         and not candidate.utility
+        and not candidate.thread  # it sent a part of its list, which is the beginning of nothing
         and candidate.agent == call.agent
         and before(candidate, call)
         and same_scope(candidate, call)
@@ -111,12 +116,17 @@ def stated(world: World, call: Call) -> Verdict | None:
 
 def _precedes(world: World, candidate: Call, call: Call) -> bool:
     """A thread sends only what is new, so that within one tick of the clock its length says nothing."""
+    if not call.thread or candidate.started != call.started:
+        return before(candidate, call)
+    passed: set[str] = set()
     above: Call | None = candidate
-    while above is not None and above.started == call.started:
+    while above is not None and above.started == call.started and above.id not in passed:
         if above.id == call.id:
             return False
-        above = world.call(above.parent)
-    return candidate.started <= call.started
+        passed.add(above.id)
+        named = world.calls_at(key("message", call.project, above.previous)) if above.previous else []
+        above = named[0] if named else None
+    return True
 
 
 def _shared(chain: Chain, other: Chain) -> int:

@@ -16,7 +16,7 @@ from ramify.linking.judging import settle
 from ramify.linking.reading import put_answer_chain, read, wake_followers
 from ramify.linking.world import World, chain_key, key
 from ramify.model import ids
-from ramify.model.entity import Answered, Call
+from ramify.model.entity import Answered, Call, Conversation
 from ramify.model.entity import Correction as CorrectionRow
 from ramify.model.event import ModelAnswered, ModelCalled, Part
 from ramify.model.observation import Correction
@@ -74,9 +74,7 @@ def _note_client(world: World, call: Call) -> None:
     from_session = ids.session_conversation_id(call.project, call.session)
     row = world.conversation(from_session)
     if row is None:
-        rollup_row = rollup.new_conversation(call, from_session)
-        world.save("conversations", rollup_row)
-        row = rollup_row
+        row = Conversation(from_session, call.project, call.session)
     if not row.sends_agents:
         row.sends_agents = True
         world.save("conversations", row)

@@ -1,9 +1,9 @@
 """Where a call stands: conversation, line (branch) and task. Follows from its links, and moves with them."""
 
-from ramify.linking import results, rollup, turns
+from ramify.linking import corrected, delegated, rollup, sessions, toolcalls, turns
 from ramify.linking.authorship import prompt_of
 from ramify.linking.conversation import first_attempt
-from ramify.linking.retelling import first_line, put_words, stated_link
+from ramify.linking.retelling import first_line, put_line, put_words, stated_link
 from ramify.linking.statement import warm_key
 from ramify.linking.world import World, key
 from ramify.model import ids
@@ -13,17 +13,18 @@ from ramify.model.link import Link
 
 def place(world: World, call: Call) -> None:
     """Places one call, and puts whatever hangs on it on the list if it moved."""
-    old = (call.conversation, call.line, call.task)
+    old = (call.conversation, call.line, call.task, call.origin)
     conversation, line, task = _where(world, call)
-    if (conversation, line, task) != old:
-        call.conversation, call.line, call.task = conversation, line, task
+    origin = _origin(world, call)
+    if (conversation, line, task, origin) != old:
+        call.conversation, call.line, call.task, call.origin = conversation, line, task, origin
         world.save("calls", call)
         if old[1] in (call.id, ids.opened_task_id(call.id)) and old[1] != line:
             world.drop("lines", old[1])
         rollup.move(world, call, old[0], old[2])
-        results.match_final(world, call)
+        delegated.match_final(world, call)
         if call.parent_session:
-            _note_sub_session(world, call)
+            sessions.note(world, call)
         follow(world, call)
         if call.told_agent:
             world.retold[task] = None
@@ -45,14 +46,20 @@ def follow(world: World, call: Call) -> None:
             world.unplaced[first.id] = None
         if task is not None and task.stated is not None:
             world.retold[task.id] = None
+    corrected.wake_under(world, call.task)
+
+
+def _origin(world: World, call: Call) -> str:
+    if parent := world.call(call.parent):
+        return parent.origin
+    return call.id if call.relation == "opening" else ""
 
 
 def _where(world: World, call: Call) -> tuple[str, str, str]:
-    session = ids.session_conversation_id(call.project, call.session) if call.session else ""
+    home = sessions.home(world, call)
+    session = ids.session_conversation_id(call.project, home) if home else ""
     if call.relation == "seen":
         return _where_reported(world, call, session)
-    if call.parent_session:
-        session = "" if call.relation != "helper" else _started_in(world, call)
     if call.relation == "helper":
         return session, "", ""
     if call.attempt_of and (first := world.call(call.attempt_of)):
@@ -140,41 +147,17 @@ def _at_the_start(world: World, call: Call, session: str) -> tuple[str, str, str
     if caller is not None:
         return session or caller.conversation, task, task
     if call.parent_session:
-        return _started_in(world, call), task, task
+        return session, task, task
     if session:
         task = _root(world, call, prompt_of(world.chain(call).parts, call.new_message, call.new_block) or "")
     return session or ids.rooted_conversation_id(call.id), call.id, task
 
 
-def _started_in(world: World, call: Call) -> str:
-    """The conversation of the session that started this call's session, which may have been started itself."""
-    world.add(key("started-by", call.project, call.parent_session), call.started, call.id)
-    above = world.calls_at(key("sub-session", call.project, call.parent_session))
-    if above and above[0].conversation:
-        return above[0].conversation
-    return ids.session_conversation_id(call.project, call.parent_session)
-
-
-def _note_sub_session(world: World, call: Call) -> None:
-    world.add(key("sub-session", call.project, call.session), call.started, call.id)
-    for _, ref in world.find(key("started-by", call.project, call.session)):
-        world.unplaced[ref] = None
-
-
 def _caller(world: World, call: Call, task: str) -> Call | None:
-    correction = world.correction(task)
-    if correction is not None:
-        return corrected_caller(world, correction.parent) if correction.act == "link" else None
+    if said := corrected.word_about(world, call, task):
+        return corrected.caller_in(world, said.parent) if said.act == "link" else None
     tool = world.tool(call.offer)
     return world.call(tool.call) if tool else None
-
-
-def corrected_caller(world: World, parent: str) -> Call | None:
-    """A person names a tool call or a task as the parent."""
-    if tool := world.tool(parent):
-        return world.call(tool.call)
-    task = world.task(parent)
-    return world.call(task.first) if task else None
 
 
 def _put_line(world: World, call: Call) -> None:
@@ -196,13 +179,13 @@ def _put_task(world: World, call: Call) -> None:
     before = task_facts(task)
     was = (task.kind, task.conversation, task.opened)
     tool = world.tool(call.offer)
-    correction = world.correction(task.id)
+    said = corrected.word_about(world, call, task.id)
     link, caller = _link(world, call, task)
     if task.stated is not None:
         link, caller = stated_link(world, task, link, caller)
         tool = world.tool(link.via_id) if link and link.via_id else tool
     given = call.agent or call.parent_session
-    task.kind = "sub" if link or given or (tool and not correction) else "root"
+    task.kind = "sub" if link or given or (tool and not said) else "root"
     task.conversation = call.conversation
     task.line = call.line
     task.opened = call.started
@@ -221,14 +204,14 @@ def _put_task(world: World, call: Call) -> None:
     task.link = link
     task.parent = link.parent if link else ""
     if tool is not None and tool.child == task.id:
-        results.settle_outcome(world, tool)
+        toolcalls.settle_outcome(world, tool)
     elif task.outcome:
         task.outcome, task.outcome_at = "", 0
         world.save("tasks", task)
     if task_facts(task) != before:
         world.save("tasks", task)
-        if task.kind == "sub" and call.line == task.id:
-            _put_subtask_line(world, call, task)
+    if task.kind == "sub" and call.line == task.id:
+        put_line(world, task, world.tool(task.link.via_id) if task.link else None)
     if was != (task.kind, task.conversation, task.opened):
         rollup.forget_root(world, task.id, was)
     if task.kind == "root":
@@ -273,22 +256,10 @@ def _put_words(world: World, call: Call, task: Task) -> None:
     task.title = first_line(task.prompt)
 
 
-def _put_subtask_line(world: World, call: Call, task: Task) -> None:
-    """Sub-tasks are numbered by their offers, so that neither finishing nor arriving first changes a number."""
-    tool = world.tool(call.offer)
-    caller = world.call(tool.call) if tool else None
-    order, position = call.started, 0
-    if tool and caller:  # a workflow has one call for many agents: those are numbered by their own start
-        waited = min(max(call.started - caller.started, 0), (1 << 40) - 1)
-        order, position = caller.started, (tool.block << 40) + waited
-    world.save("lines", Line(task.id, task.conversation, "subtask", order, position, call.id))
-
-
 def _link(world: World, call: Call, task: Task) -> tuple[Link | None, str]:
     """The task's link and the calling model call, if one is known."""
-    correction = world.correction(task.id)
-    if correction is not None:
-        return _corrected(world, correction.act, correction.parent, correction.observation)
+    if said := corrected.word_about(world, call, task.id):
+        return corrected.link_of(world, said)
     tool = world.tool(call.offer)
     caller = world.call(tool.call) if tool else None
     if call.link is not None and call.link.kind == "spawned" and caller:
@@ -300,16 +271,6 @@ def _link(world: World, call: Call, task: Task) -> tuple[Link | None, str]:
     if call.agent or call.parent_session:
         return _loose(world, call, task), ""
     return None, ""
-
-
-def _corrected(world: World, act: str, parent: str, observation: str) -> tuple[Link | None, str]:
-    if act == "unlink":
-        return None, ""
-    if tool := world.tool(parent):
-        caller = world.call(tool.call)
-        if caller:
-            return Link("spawned", caller.task, "manual", 1.0, tool.native, tool.id, (observation,)), caller.id
-    return Link("spawned", parent, "manual", 1.0, evidence=(observation,)), ""
 
 
 def _loose(world: World, call: Call, task: Task) -> Link | None:

@@ -30,8 +30,6 @@ def read(world: World, call: Call, chain: Chain) -> None:
         if call.after:
             world.add(chain_key("after", call.after), call.started, call.id)
     world.add(key("strict", call.project, call.session, call.strict), call.started, call.id)
-    for native in chain.unresolved:
-        world.add(key("cleared", call.project, call.session, native), call.started, call.id)
     world.agenda[call.id] = None
     wake_followers(world, call)
     world.save("calls", call)

@@ -4,7 +4,7 @@ import re
 
 from msgspec import structs
 
-from ramify.linking import results, rollup, turns
+from ramify.linking import corrected, results, rollup, toolcalls, turns
 from ramify.linking.statement import INSIDE, SIDE, warm_key
 from ramify.linking.world import World, key
 from ramify.model import ids
@@ -89,7 +89,7 @@ def _retell_agent(world: World, task: Task, first: Call | None) -> None:
         if tool.child != task.id:
             tool.child = task.id
             world.save("tools", tool)
-        results.settle_outcome(world, tool)
+        toolcalls.settle_outcome(world, tool)
     if _facts(task) != before:
         world.save("tasks", task)
 
@@ -173,9 +173,8 @@ def put_line(world: World, task: Task, tool: ToolCall | None) -> None:
 
 def stated_link(world: World, task: Task, known: Link | None, known_caller: str) -> tuple[Link | None, str]:
     """The strongest word of the reports; `known` is what the wire says, which keeps its candidates and its evidence."""
-    correction = world.correction(task.id)
-    if correction is not None:
-        return _corrected(world, correction.act, correction.parent, correction.observation)
+    if said := corrected.word_about(world, world.call(task.first), task.id):
+        return corrected.link_of(world, said)
     found = _named(world, task)
     if not found:
         if known is not None:
@@ -268,13 +267,3 @@ def _by_prompt(world: World, task: Task) -> tuple[Link | None, str]:
     lost = tuple(Candidate(other[2], "prompt-match", 0.5, "another call with the same prompt comes first") for other in offers if other[3] is not tool)
     link = Link("spawned", caller.task, "prompt-match", certainty, tool.native, tool.id, (), lost[:8])
     return link, caller.id
-
-
-def _corrected(world: World, act: str, parent: str, observation: str) -> tuple[Link | None, str]:
-    if act == "unlink":
-        return None, ""
-    tool = world.tool(parent)
-    caller = world.call(tool.call) if tool else None
-    if tool is not None and caller is not None:
-        return Link("spawned", caller.task, "manual", 1.0, tool.native, tool.id, (observation,)), caller.id
-    return Link("spawned", parent, "manual", 1.0, evidence=(observation,)), ""

@@ -2,7 +2,9 @@
 
 from msgspec import structs
 
+from ramify.linking import corrected, sessions
 from ramify.linking.world import World, key
+from ramify.model import ids
 from ramify.model.entity import Call, Conversation, Task
 from ramify.model.usage import NOTHING, Usage
 
@@ -82,16 +84,15 @@ def book(world: World, row: Conversation, task: str, more: Usage) -> None:
 
 
 def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
-    row = world.conversation(id)
     if not id:
         return
-    if row is None:
-        row = new_conversation(call, id)
+    row = world.conversation(id) or new_conversation(world, call, id)
     row.calls += sign
     row.usage = row.usage + counted(call) if sign > 0 else row.usage - counted(call)
-    if sign > 0:
-        _note_start(row, call)
-    _keep_member(world, row, call, sign)
+    if is_steady(call):
+        _note_steady(row, call)
+    else:
+        _keep_member(world, row, call, sign)
     if call.started <= row.reported:
         world.recounted[id] = None
     if row.calls <= 0 and not row.sends_agents and not row.told:
@@ -100,39 +101,61 @@ def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
         world.save("conversations", row)
 
 
-def _note_start(row: Conversation, call: Call) -> None:
-    """The earliest call says when it began and with which client."""
+def note_life(row: Conversation, began: int, active: int) -> None:
+    """A sign of life that never moves elsewhere. From the first of them on, those that may move date nothing."""
+    if not row.steady:
+        row.opened, row.client, row.client_at = began, "", 0
+    row.opened, row.steady = min(row.opened, began), max(row.steady, active)
+    row.active = max(row.active, active)
+
+
+def _note_steady(row: Conversation, call: Call) -> None:
+    note_life(row, call.started, last_active(call))
+    _note_client(row, call)
+
+
+def _note_client(row: Conversation, call: Call) -> None:
+    """The earliest call says with which client it began."""
     if call.client and (not row.client or (call.started, call.client) < (row.client_at, row.client)):
         row.client, row.client_at = call.client, call.started
-    if call.started < row.opened or not (row.told or row.opened):
-        row.opened = call.started
 
 
 def _keep_member(world: World, row: Conversation, call: Call, sign: int) -> None:
     """Only calls without a session of their own ever move to another conversation."""
-    if is_steady(call):
-        row.steady = max(row.steady, call.ended or call.started)
-        row.active = max(row.active, row.steady)
-        return
     members = key("member", row.id)
     if sign > 0:
         world.add(members, call.started, call.id)
-        row.active = max(row.active, call.ended or call.started)
-    else:
-        world.remove(members, call.started, call.id)
-        ends = (one.ended or one.started for one in world.calls_at(members))
-        row.active = max([row.steady or row.opened, *ends])
+        row.active = max(row.active, last_active(call))
+        _note_member(row, call)
+        return
+    world.remove(members, call.started, call.id)
+    calls = world.calls_at(members)
+    row.active = max([row.steady, *map(last_active, calls)])
+    if not row.steady and call.started in (row.opened, row.client_at):
+        row.opened, row.client, row.client_at = 0, "", 0
+        for one in calls:
+            _note_member(row, one)
+
+
+def _note_member(row: Conversation, call: Call) -> None:
+    if not row.steady:
+        row.opened = min(row.opened or call.started, call.started)
+        _note_client(row, call)
+
+
+def last_active(call: Call) -> int:
+    """When it was noticed that an answer is lost says nothing about its line."""
+    return call.started if call.lost else call.ended or call.started
 
 
 def is_steady(call: Call) -> bool:
     return bool(call.session) and not call.parent_session
 
 
-def new_conversation(call: Call, id: str) -> Conversation:
-    return Conversation(
-        id, call.project, call.parent_session or call.session, call.started, call.started, client=call.client,
-        client_at=call.started if call.client else 0,
-    )
+def new_conversation(world: World, call: Call, id: str) -> Conversation:
+    session = sessions.home(world, call)
+    named = session if id == ids.session_conversation_id(call.project, session) else ""
+    return Conversation(id, call.project, named)
 
 
 def _leave(world: World, call: Call, id: str) -> None:
@@ -177,6 +200,7 @@ def _wake_loose(world: World, conversation: str) -> None:
 
 def _drop(world: World, task: Task) -> None:
     world.drop("tasks", task.id)
+    corrected.wake_under(world, task.id)
     forget_root(world, task.id, (task.kind, task.conversation, task.opened))
     if task.caller:
         world.remove(key("spawned", task.caller), 0, task.id)
@@ -187,9 +211,7 @@ def _drop(world: World, task: Task) -> None:
 def _join(world: World, call: Call) -> None:
     if not call.task:
         return
-    task = world.task(call.task) or Task(
-        call.task, call.project, call.conversation, call.line, first=call.id, opened=call.started
-    )
+    task = world.task(call.task) or _begin(world, call)
     if call.relation == "seen" or call.told_agent or task.stated is not None:
         _note_first(world, task, call)
     world.add(key("in", task.id), call.started, call.id)
@@ -199,6 +221,13 @@ def _join(world: World, call: Call) -> None:
     if (call.started, call.id) >= (task.last_started, task.last):
         _set_last(task, call)
     world.save("tasks", task)
+
+
+def _begin(world: World, call: Call) -> Task:
+    task = Task(call.task, call.project, call.conversation, call.line, first=call.id, opened=call.started)
+    world.save("tasks", task)
+    corrected.wake_under(world, task.id)
+    return task
 
 
 def _note_first(world: World, task: Task, call: Call) -> None:
@@ -222,7 +251,7 @@ def _refresh_end(world: World, call: Call) -> None:
         _set_last(task, call)
         world.save("tasks", task)
     row = world.conversation(call.conversation)
-    end = call.ended or call.started
+    end = last_active(call)
     if row is not None and (end > row.active or (is_steady(call) and end > row.steady)):
         row.active = max(row.active, end)
         row.steady = max(row.steady, end) if is_steady(call) else row.steady

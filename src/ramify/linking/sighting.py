@@ -5,7 +5,7 @@ Where the wire has the same answer, the reported one counts nowhere: it lends th
 
 from collections.abc import Callable
 
-from ramify.linking import results, rollup, turns
+from ramify.linking import results, rollup, toolcalls, turns
 from ramify.linking.statement import INSIDE, SIDE, line_agent, name_origin, note_told, warm_key
 from ramify.linking.world import World, key
 from ramify.model import ids
@@ -148,8 +148,9 @@ def join(world: World, seen: Call, wire: Call) -> None:
     for native in seen.uses:
         tool = world.tool(ids.tool_call_id(seen.project, seen.session, native))
         if tool is not None and tool.call == seen.id:
+            was = toolcalls.remembered(tool)
             tool.call = wire.id
-            world.save("tools", tool)
+            toolcalls.settle(world, was, tool)
     task = world.task(seen.task)
     if task is not None and task.first == seen.id:
         task.first = wire.id

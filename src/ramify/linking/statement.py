@@ -3,10 +3,10 @@
 The row that people see is put together again (`retell`) whenever one of the things it rests on changes.
 """
 
-from ramify.linking import results, turns
+from ramify.linking import corrected, results, rollup, toolcalls, turns
 from ramify.linking.world import FOREVER, World, key
 from ramify.model import ids
-from ramify.model.entity import Conversation, Returned, Stated, Task, Told, ToolCall
+from ramify.model.entity import Conversation, NamedAgent, Returned, Stated, Task, Told, ToolCall
 from ramify.model.event import Place, Scope, TaskMoved, TaskOpened, TaskReferred, ToolCalled, ToolReturned
 
 INSIDE = "@"  # before a name that is no agent's id: whoever ran inside a tool call, or on a side line
@@ -18,14 +18,12 @@ def note_told(world: World, scope: Scope, at: int) -> None:
     id = turns.conversation_of(scope.project, scope.session)
     row = world.conversation(id)
     if row is None:
-        row = Conversation(id, scope.project, scope.session, at, at)
-    elif row.told and (not at or row.opened <= at <= row.active):
+        row = Conversation(id, scope.project, scope.session)
+    elif row.told and (not at or row.opened <= at <= row.steady):
         return
     row.told = True
     if at:
-        row.opened = min(row.opened or at, at)
-        row.active = max(row.active, at)
-        row.steady = max(row.steady, at)
+        rollup.note_life(row, at, at)
     world.save("conversations", row)
 
 
@@ -55,6 +53,7 @@ def stated_task(world: World, project: str, session: str, agent: str) -> tuple[T
     if task.stated is None:
         task.stated = Stated()
     world.save("tasks", task)
+    corrected.wake_under(world, id)
     world.retold[id] = None
     return task, task.stated
 
@@ -127,10 +126,11 @@ def referred(world: World, event: TaskReferred) -> None:
         stated.parent_agent = _fuller(stated.parent_agent, scope.parent_agent)
         _remember(stated, Told(event.rule, event.source, event.observation, event.tool))
         tool = _tool(world, scope, event.tool)
+        was = toolcalls.remembered(tool)
         tool.named = True
         world.add(key("via", scope.project, scope.session, event.tool), 0, task.id)
-        results.name_agent(world, tool, scope.agent, (event.at, event.observation), event.rule)
-        world.save("tools", tool)
+        results.report_agent(tool, NamedAgent(event.at, event.observation, scope.agent, event.rule))
+        toolcalls.settle(world, was, tool)
 
 
 def name_origin(world: World, scope: Scope, native: str) -> None:
@@ -160,10 +160,11 @@ def tool_called(world: World, event: ToolCalled) -> None:
     """Reported by itself: it fills in what is not known yet, and asks for nothing."""
     note_told(world, event.scope, event.at)
     tool = _tool(world, event.scope, event.use.id)
-    if not tool.call and not tool.name:
+    was = toolcalls.remembered(tool)
+    if not tool.call and (not tool.opened or event.at < tool.opened):
         tool.name, tool.opened = event.use.name, event.at
         tool.title, tool.agent_type = event.use.title, event.use.agent_type
-        world.save("tools", tool)
+        toolcalls.settle(world, was, tool)
 
 
 def tool_returned(world: World, event: ToolReturned) -> None:
@@ -172,6 +173,7 @@ def tool_returned(world: World, event: ToolReturned) -> None:
         return
     note_told(world, event.scope, event.at)
     tool = _tool(world, event.scope, result.id)
+    was = toolcalls.remembered(tool)
     status = event.status or ("error" if result.error else "ok")
     told = Returned(event.at, event.observation, status, result.receipt, event.source)
     if tool.told is None or _earlier(told, tool.told):
@@ -179,9 +181,8 @@ def tool_returned(world: World, event: ToolReturned) -> None:
     if not result.receipt and (tool.closing is None or _earlier(told, tool.closing)):
         tool.closing = told
     if result.agent:
-        results.name_agent(world, tool, result.agent, (event.at, event.observation), "")
-    world.save("tools", tool)
-    results.settle_outcome(world, tool)
+        results.report_agent(tool, NamedAgent(event.at, event.observation, result.agent))
+    toolcalls.settle(world, was, tool)
 
 
 def _earlier(one: Returned, other: Returned) -> bool:

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from ramify.linking.conversation import FAILED, before, earlier_alike, first_attempt, repeats_words
 from ramify.linking.results import WORKFLOW
+from ramify.linking.toolcalls import claimants
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, ToolCall
@@ -65,30 +66,19 @@ def gather(world: World, seeds: list[str]) -> tuple[list[Call], list[Offer], set
     claims: dict[str, Call] = {}
     offers: dict[str, Offer] = {}
     offered: set[str] = set()
-    prompts: dict[tuple[str, str, bytes], bool] = {}
+    tools: set[str] = set()
     waiting = [call for seed in seeds if (call := world.call(seed)) is not None]
     while waiting:
         call = waiting.pop()
         if call.id in claims or call.relation not in ("opening", "agent"):
             continue
         claims[call.id] = call
-        for tool in exact_offers(world, call):
-            _take(world, tool, offers)
+        for tool in (*exact_offers(world, call), *offers_by_prompt(world, call)):
             offered.add(call.id)
-            waiting += world.calls_at(key("soft", tool.id)) if call.soft_offers else []
-            waiting += world.calls_at(key("claim", tool.project, tool.session, tool.prompt)) if tool.prompt else []
-        for prompt in call.claims:
-            scope = (call.project, asking_session(call), prompt)
-            if scope not in prompts:
-                tools = world.tools_at(key("offer", *scope))
-                prompts[scope] = bool(tools)
-                for tool in tools:
-                    _take(world, tool, offers)
-                    waiting += named_agent(world, tool)
-                if tools:
-                    waiting += world.calls_at(key("claim", *scope))
-            if prompts[scope]:
-                offered.add(call.id)
+            if tool.id not in tools:
+                tools.add(tool.id)
+                _take(world, tool, offers)
+                waiting += claimants(world, tool)
     return (
         sorted(claims.values(), key=lambda call: (call.started, call.id)),
         sorted(offers.values(), key=lambda offer: offer.order),
@@ -123,12 +113,9 @@ def exact_offers(world: World, call: Call) -> list[ToolCall]:
     return [*found, *(tool for id in call.soft_offers if (tool := world.tool(id)))]
 
 
-def named_agent(world: World, tool: ToolCall) -> list[Call]:
-    if not tool.agent:
-        return []
-    task = world.task(ids.agent_task_id(tool.project, tool.session, tool.agent))
-    first = world.call(task.first) if task else None
-    return [first] if first else []
+def offers_by_prompt(world: World, call: Call) -> list[ToolCall]:
+    scope = (call.project, asking_session(call))
+    return [tool for prompt in call.claims for tool in world.tools_at(key("offer", *scope, prompt))]
 
 
 def pair(offers: list[Offer], claims: list[Call], windows: dict[str, int], silent: set[str]) -> dict[str, Pairing]:
@@ -196,7 +183,8 @@ def _repeats(one: Call, claim: Call) -> bool:
         repeats_words(one, claim)
         and one.relation == claim.relation == "opening"
         and one.agent == claim.agent
-        and (one.project, one.user, one.session) == (claim.project, claim.user, claim.session)
+        and (one.project, one.user) == (claim.project, claim.user)
+        and (one.session, one.parent_session) == (claim.session, claim.parent_session)
         and 0 < one.ended <= claim.started
     )
 
@@ -254,7 +242,7 @@ def _pair_by_prompt(
 
 def _pair_with_workflow(claim: Call, offers: list[Offer], mine: Pairing) -> None:
     """The newest that was open. A workflow in the background has its result at once: then the newest of all."""
-    asked = [offer for offer in offers if offer.caller.started <= claim.started]
+    asked = [offer for offer in offers if before(offer.caller, claim)]
     opened = [offer for offer in asked if claim.started < offer.until]
     if not asked:
         return
@@ -282,7 +270,7 @@ def _fits(offer: Offer, claim: Call) -> bool:
 def _refusal(offer: Offer, claim: Call, taken: dict[str, str], window: int) -> str:
     if offer.tool.id in taken:
         return "taken: one offer, one child"
-    if offer.caller.started > claim.started:
+    if not before(offer.caller, claim):
         return "asked after this began"
     if claim.started >= offer.until:
         return "already answered when this began"

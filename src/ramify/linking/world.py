@@ -21,7 +21,7 @@ __all__ = ["FOREVER", "NEWEST", "Loader", "Rules", "World", "chain_key", "key"]
 class Loader(KeyLoader, Protocol):
     def load(self, table: str, id: str) -> Entity | None: ...
     def members(self, conversation: str) -> Sequence[Call]: ...
-    def corrected(self) -> Sequence[str]: ...
+    def corrected(self) -> Sequence[Correction]: ...
     def called(self, request: str) -> ModelCalled | None: ...
     def answered(self, response: str) -> ModelAnswered | None: ...
     def told(self, observation: str) -> Sequence[Event]: ...
@@ -49,7 +49,7 @@ class World:
         self.span, self.mark, self.unmark = keys.span, keys.mark, keys.unmark
         self._chains: dict[str, Chain] = {}
         self._lines: dict[tuple[str, ...], Chain] = {}
-        self._corrected: set[str] | None = None
+        self._corrected: dict[str, str] | None = None
         self.begin()
 
     # -- a batch -----------------------------------------------------------------------------------------------------
@@ -127,16 +127,21 @@ class World:
 
     def correction(self, id: str) -> Correction | None:
         """Asked for every task, there for few: their ids are all remembered."""
-        if self._corrected is None:
-            self._corrected = set(self.loader.corrected())
-        row = self._get("corrections", id) if id in self._corrected else None
+        row = self._get("corrections", id) if id in self._parents() else None
         return row if isinstance(row, Correction) else None
 
+    def corrected_under(self, parent: str) -> list[str]:
+        """The children that people gave to a parent."""
+        return sorted(child for child, above in self._parents().items() if above == parent)
+
     def correct(self, row: Correction) -> None:
-        self.correction(row.id)
-        if self._corrected is not None:
-            self._corrected.add(row.id)
+        self._parents()[row.id] = row.parent
         self.save("corrections", row)
+
+    def _parents(self) -> dict[str, str]:
+        if self._corrected is None:
+            self._corrected = {row.id: row.parent for row in self.loader.corrected()}
+        return self._corrected
 
     def save(self, table: str, row: Entity) -> None:
         self._rows[table, row.id] = self.dirty[table, row.id] = row
@@ -199,6 +204,6 @@ class World:
         self._chains.pop(call.id, None)
 
     def result_atom(self, call: Call, native: str) -> bytes | None:
+        """What came back before this call: a later request may be judged by this one, and so is no witness."""
         tool = self.tool(ids.tool_call_id(call.project, call.session, native))
-        return tool.result_atom or None if tool else None
-
+        return tool.result_atom if tool and tool.result_atom and tool.closed < call.started else None

@@ -56,6 +56,15 @@ class Returned(Struct, array_like=True):
     source: str = ""
 
 
+class NamedAgent(Struct, frozen=True, array_like=True, order=True):
+    """Which agent a tool call started, as a report has it; the earliest counts."""
+
+    at: int
+    evidence: str
+    agent: str
+    rule: str = ""
+
+
 class Call(Struct, array_like=True):
     """One request to a model. A retry is a call of its own with `attempt_of`."""
 
@@ -125,6 +134,7 @@ class Call(Struct, array_like=True):
     told_agent: str = ""  # the agent whose call it is, where only a report says so
     order: int = 0  # where a transcript has it; 0: only its time is known
     told_via: str = ""  # the tool call inside which a report has it
+    origin: str = ""  # the opening with which its line began
 
 
 class ToolCall(Struct, array_like=True):
@@ -161,6 +171,7 @@ class ToolCall(Struct, array_like=True):
     named: bool = False  # reports name it as the origin of some task
     shown: str = ""  # the report that shows the call itself
     path: str = ""  # the file that it is about
+    told_agent: NamedAgent | None = None  # the agent, as a report has it
 
 
 class Task(Struct, array_like=True):

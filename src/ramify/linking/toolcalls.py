@@ -1,0 +1,157 @@
+"""The row of a tool call: told by the call that asked for it and by the requests that bring what came back.
+
+Whoever changes a row hands it over with what it was: keys, those who may be its child, and results that clients
+cleared follow from the difference.
+"""
+
+from msgspec import structs
+
+from ramify.linking import corrected, delegated
+from ramify.linking.world import World, key
+from ramify.model import ids
+from ramify.model.entity import Call, ToolCall
+
+OUTCOMES = {"completed": "completed", "failed": "failed", "killed": "canceled", "stopped": "canceled"}
+
+
+def tool_of(world: World, call: Call, native: str) -> ToolCall:
+    id = ids.tool_call_id(call.project, call.session, native)
+    return world.tool(id) or ToolCall(id, native, call.project, call.session)
+
+
+def remembered(tool: ToolCall) -> ToolCall:
+    return structs.replace(tool)
+
+
+def settle(world: World, was: ToolCall, tool: ToolCall) -> None:
+    if was == tool:
+        return
+    if is_told(tool):
+        world.save("tools", tool)
+    else:
+        world.drop("tools", tool.id)
+    _put_keys(world, was, tool)
+    if was.call != tool.call:
+        corrected.wake_under(world, tool.id)
+    if (was.result_atom, was.closed) != (tool.result_atom, tool.closed):
+        for waiting in world.calls_at(key("cleared", tool.project, tool.session, tool.native)):
+            world.agenda[waiting.id] = None
+    if _offered(was) != _offered(tool):
+        wake_claimants(world, was)
+        if (was.prompt, was.agent, was.name, was.named) != (tool.prompt, tool.agent, tool.name, tool.named):
+            wake_claimants(world, tool)
+        if tool.named:
+            for _, ref in world.find(key("via", tool.project, tool.session, tool.native)):
+                world.retold[ref] = None
+    if tool.agent and was.agent != tool.agent:
+        _move_what_was_inside(world, tool)
+        for _, ref in world.find(key("warm-up", tool.project, tool.session, tool.agent)):
+            world.unplaced[ref] = None  # somebody asked for it after all
+    delegated.match_again(world, was, tool)
+    settle_outcome(world, tool)
+
+
+def is_told(tool: ToolCall) -> bool:
+    """Somebody asked for it, or something came back."""
+    seen = tool.call or tool.closed or tool.agent or tool.notice_status
+    return bool(seen or tool.opened or tool.told or tool.named or tool.shown)
+
+
+def _offered(tool: ToolCall) -> tuple[object, ...]:
+    """What decides whose caller it may be."""
+    return (
+        tool.call, tool.block, tool.name, tool.prompt, tool.shut, tool.agent, tool.agent_evidence, tool.agent_rule,
+        tool.named,
+    )
+
+
+def _put_keys(world: World, was: ToolCall, tool: ToolCall) -> None:
+    """A key of what is no longer so would be found for ever."""
+    if _indexed(was) == _indexed(tool):
+        return
+    old, new = _keys(world, was), _keys(world, tool)
+    for gone in old - new:
+        world.remove(*gone, tool.id)
+    for come in new - old:
+        world.add(*come, tool.id)
+
+
+def _indexed(tool: ToolCall) -> tuple[object, ...]:
+    return (tool.call, tool.name, tool.prompt, tool.agent, tool.agent_at, tool.result_text, tool.closed)
+
+
+def _keys(world: World, tool: ToolCall) -> set[tuple[int, int]]:
+    found: set[tuple[int, int]] = set()
+    caller = world.call(tool.call)
+    if tool.prompt and caller is not None:
+        found.add((key("offer", tool.project, tool.session, tool.prompt), caller.started))
+    if tool.agent:
+        found.add((key("agent", tool.project, tool.session, tool.agent), tool.agent_at))
+    if words := delegated.words_back(world, tool):
+        found.add((key("result", tool.project, tool.session, words), tool.closed))
+    return found
+
+
+def wake_claimants(world: World, tool: ToolCall) -> None:
+    for claim in claimants(world, tool):
+        world.openings[claim.id] = None
+    if tool.agent and world.task(agent := ids.agent_task_id(tool.project, tool.session, tool.agent)):
+        world.retold[agent] = None
+
+
+def claimants(world: World, tool: ToolCall) -> list[Call]:
+    """Everybody who may turn out to be its child."""
+    found = named_agent(world, tool)
+    places = [key("claim", tool.project, tool.session, tool.prompt)] if tool.prompt else []
+    if tool.prompt or tool.named or tool.name in world.rules.spawn_tools:
+        places.append(key("own", tool.id))
+    elif tool.result_text:
+        places.append(key("soft", tool.id))
+    if places:
+        world.prefetch(places)
+        found += [claim for place in places for claim in world.calls_at(place)]
+    return found
+
+
+def named_agent(world: World, tool: ToolCall) -> list[Call]:
+    if not tool.agent:
+        return []
+    task = world.task(ids.agent_task_id(tool.project, tool.session, tool.agent))
+    first = world.call(task.first) if task else None
+    return [first] if first else []
+
+
+def _move_what_was_inside(world: World, tool: ToolCall) -> None:
+    """Reports may say only inside which tool call something happened: now it is known who it was."""
+    task = ids.agent_task_id(tool.project, tool.session, tool.agent)
+    for _, ref in world.find(key("under", tool.project, tool.session, tool.native)):
+        call, message = world.call(ref), world.message(ref)
+        if call is not None and call.agent != tool.agent:
+            call.agent = tool.agent
+            world.save("calls", call)
+            world.unplaced[call.id] = None
+            wire = world.call(call.twin)
+            if wire is not None and not wire.agent:
+                wire.told_agent = tool.agent
+                world.save("calls", wire)
+                world.unplaced[wire.id] = None
+        if message is not None and message.line != task:
+            message.line, message.agent = task, tool.agent
+            world.save("messages", message)
+
+
+def settle_outcome(world: World, tool: ToolCall) -> None:
+    """What the caller's side says about the child: the report, or a notice."""
+    task = world.task(tool.child)
+    if task is None:
+        return
+    outcome, at = "", 0
+    if tool.notice_status in OUTCOMES:
+        outcome, at = OUTCOMES[tool.notice_status], tool.notice_at
+    elif tool.shut:
+        outcome, at = ("failed" if tool.status == "error" else "completed"), tool.shut
+    elif tool.closing is not None:
+        outcome, at = {"ok": "completed", "error": "failed"}.get(tool.closing.status, "canceled"), tool.closing.at
+    if (task.outcome, task.outcome_at) != (outcome, at):
+        task.outcome, task.outcome_at = outcome, at
+        world.save("tasks", task)
