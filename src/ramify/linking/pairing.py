@@ -75,14 +75,6 @@ def release(world: World, call: Call) -> None:
         toolcalls.wake_claimants(world, tool)
 
 
-def _wake_lines(world: World, tool: ToolCall) -> None:
-    """A line that a report tells of, without naming its agent, may be the same task."""
-    conversation = world.conversation(ids.session_conversation_id(tool.project, tool.session)) if tool.session else None
-    if conversation is not None and conversation.told and tool.prompt:
-        for _, ref in world.find(key("lines", tool.project, tool.session, tool.prompt)):
-            world.retold[ref] = None
-
-
 def _child(call: Call) -> str:
     """The task that it begins."""
     agent = call.agent or call.told_agent
@@ -105,4 +97,4 @@ def _set_child(world: World, tool: ToolCall, child: str) -> None:
         tool.child = child
         world.save("tools", tool)
         toolcalls.settle_outcome(world, tool)
-        _wake_lines(world, tool)
+        toolcalls.wake_lines(world, tool)

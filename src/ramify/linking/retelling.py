@@ -6,7 +6,7 @@ from msgspec import structs
 
 from ramify.linking import corrected, results, rollup, toolcalls, turns
 from ramify.linking.statement import INSIDE, SIDE, warm_key
-from ramify.linking.world import World, key
+from ramify.linking.world import FOREVER, World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Line, Stated, Task, Told, ToolCall
 from ramify.model.link import Candidate, Link
@@ -250,12 +250,13 @@ def _loose(world: World, task: Task) -> Link | None:
 
 
 def _by_prompt(world: World, task: Task) -> tuple[Link | None, str]:
-    """Old clients name no agent: the n-th line that began with a prompt is the n-th call that gave it."""
+    """Old clients name no agent. They write an agent's line when its result is there: the n-th line that began with a
+    prompt is that of the n-th result of a call that gave it."""
     stated = task.stated or Stated()
     prompt = results.prompt_key(stated.prompt)
     lines = [ref for _, ref in world.find(key("lines", task.project, task.session, prompt))]
     offers = sorted(
-        (caller.started, tool.block, tool.id, tool, caller)
+        (tool.told.at if tool.told else FOREVER, caller.started, tool.block, tool.id, tool, caller)
         for tool in world.tools_at(key("offer", task.project, task.session, prompt))
         if (caller := world.call(tool.call)) is not None
     )
@@ -264,6 +265,6 @@ def _by_prompt(world: World, task: Task) -> tuple[Link | None, str]:
         return None, ""
     *_, tool, caller = offers[place]
     certainty = 0.95 if len(offers) == len(lines) == 1 else 0.6
-    lost = tuple(Candidate(other[2], "prompt-match", 0.5, "another call with the same prompt comes first") for other in offers if other[3] is not tool)
+    lost = tuple(Candidate(other[3], "prompt-match", 0.5, "another call with the same prompt comes first") for other in offers if other[4] is not tool)
     link = Link("spawned", caller.task, "prompt-match", certainty, tool.native, tool.id, (), lost[:8])
     return link, caller.id

@@ -174,6 +174,6 @@ def _open_side_line(world: World, row: Message, event: MessageSaid) -> None:
     stated.opened, stated.prompt = row.at, words
     stated.told = (Told("opened", row.source, row.observation),)
     prompt = results.prompt_key(words)
-    world.add(key("lines", row.project, row.session, prompt), row.at, task.id)
+    world.add(key("lines", row.project, row.session, prompt), row.position, task.id)
     for _, ref in world.find(key("lines", row.project, row.session, prompt)):
         world.retold[ref] = None

@@ -92,6 +92,9 @@ def _take_place(world: World, call: Call, event: ModelAnswered, scope: Scope) ->
         call.under = event.under
         world.add(key("under", call.project, call.session, event.under), 0, call.id)
         name_origin(world, scope, event.under)
+    wire = world.call(call.twin)
+    if wire is not None and (wire.told_via != call.under or (call.agent and wire.told_agent != call.agent)):
+        lend(world, call, wire)
     call.ended = max(call.ended, event.at)
     note_told(world, scope, event.at)
 
@@ -141,6 +144,17 @@ def meet(world: World, wire: Call) -> None:
         join(world, seen, wire)
 
 
+def lend(world: World, seen: Call, wire: Call) -> None:
+    """What a report knows and an old client's wire does not say: whose call it is, or inside which tool call."""
+    if not wire.agent:
+        wire.told_via = seen.under or wire.told_via
+        wire.told_agent = "" if seen.agent.startswith(INSIDE) else seen.agent or wire.told_agent
+        world.save("calls", wire)
+    if wire.relation in ("opening", "agent"):
+        world.openings[wire.id] = None
+    world.unplaced[wire.id] = None
+
+
 def join(world: World, seen: Call, wire: Call) -> None:
     seen.twin, wire.twin = wire.id, seen.id
     world.save("calls", seen)
@@ -159,16 +173,10 @@ def join(world: World, seen: Call, wire: Call) -> None:
         task_id = ids.agent_task_id(seen.project, seen.session, seen.agent)
         world.add(key("absorbed", task_id), 0, seen.id)
         world.retold[task_id] = None
-    if seen.under and not wire.agent:
-        wire.told_via = seen.under
-    if seen.agent and not wire.agent and not seen.agent.startswith(INSIDE):
-        wire.told_agent = seen.agent
+    lend(world, seen, wire)
     if wire.agent and wire.relation:
         world.agenda[wire.id] = None  # it may be the first call of its agent now
-    if wire.relation in ("opening", "agent"):
-        world.openings[wire.id] = None
     world.unplaced[seen.id] = None
-    world.unplaced[wire.id] = None
     conversation = world.conversation(turns.conversation_of(wire.project, wire.session))
     if conversation is not None and conversation.reported:
         world.recounted[conversation.id] = None

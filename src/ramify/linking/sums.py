@@ -22,12 +22,15 @@ def reported(world: World, event: UsageReported) -> None:
         total = total + Usage(
             0, tokens.input, tokens.output, tokens.cache_read, tokens.write_5m + tokens.write_1h, cost or 0, int(cost is None)
         )
-    world.save("reports", Report(event.observation, conversation, event.at, event.since_last, total, source=event.source))
+    row = Report(event.observation, conversation, event.at, event.since_last, total, source=event.source)
+    if event.turn is not None:
+        row.turn = Usage(0, event.turn.input, event.turn.output, event.turn.cache_read, event.turn.write_5m + event.turn.write_1h)
+    world.save("reports", row)
     world.mark(key("reports", conversation), event.at, event.observation)
-    row = world.conversation(conversation)
-    if row is not None and event.at > row.reported:
-        row.reported = event.at
-        world.save("conversations", row)
+    known = world.conversation(conversation)
+    if known is not None and event.at > known.reported:
+        known.reported = event.at
+        world.save("conversations", known)
     world.recounted[conversation] = None
 
 
@@ -61,10 +64,12 @@ def _is_partly_seen(calls: list[Call]) -> bool:
 
 
 def _total(told: Usage, base: Usage, report: Report, previous: Usage) -> tuple[Usage, Usage]:
-    """Sums since the beginning begin anew with each process of older clients: then they are smaller than the last."""
+    """Sums since the beginning begin anew with each process of older clients: then they are smaller than the last, or
+    grew by less than the turn that ended."""
     if report.since_last:
         return told + report.usage, base
-    if _beyond(previous, report.usage) != NOTHING:
+    smaller = _beyond(previous, report.usage) != NOTHING
+    if smaller or _beyond(report.turn, report.usage - previous) != NOTHING:
         base = base + previous
     return base + report.usage, base
 

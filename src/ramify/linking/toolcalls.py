@@ -43,6 +43,7 @@ def settle(world: World, was: ToolCall, tool: ToolCall) -> None:
         if tool.named:
             for _, ref in world.find(key("via", tool.project, tool.session, tool.native)):
                 world.retold[ref] = None
+        wake_lines(world, tool)
     if tool.agent and was.agent != tool.agent:
         _move_what_was_inside(world, tool)
         for _, ref in world.find(key("warm-up", tool.project, tool.session, tool.agent)):
@@ -90,6 +91,13 @@ def _keys(world: World, tool: ToolCall) -> set[tuple[int, int]]:
     if words := delegated.words_back(world, tool):
         found.add((key("result", tool.project, tool.session, words), tool.closed))
     return found
+
+
+def wake_lines(world: World, tool: ToolCall) -> None:
+    """Lines that an old client's transcript tells of, without naming their agents, may be its child."""
+    if tool.prompt and tool.session:
+        for _, ref in world.find(key("lines", tool.project, tool.session, tool.prompt)):
+            world.retold[ref] = None
 
 
 def wake_claimants(world: World, tool: ToolCall) -> None:

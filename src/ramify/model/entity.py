@@ -272,6 +272,7 @@ class Report(Struct, array_like=True):
     booked: Usage = NOTHING
     task: str = ""
     source: str = ""
+    turn: Usage = NOTHING  # what the main line's last turn used alone
 
 
 class Correction(Struct, array_like=True):

@@ -238,6 +238,7 @@ class UsageReported(Struct, frozen=True):
     at: int
     models: tuple[tuple[str, Tokens, int | None], ...]  # model, tokens, cost in billionths of a dollar
     since_last: bool  # since the report before; else since the session began
+    turn: Tokens | None = None  # the main line's part of the turn that ended here
 
 
 class ArtifactGrew(Struct, frozen=True):

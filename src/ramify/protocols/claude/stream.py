@@ -19,6 +19,7 @@ from ramify.model.event import (
 )
 from ramify.model.observation import Record
 from ramify.model.prices import Tokens
+from ramify.protocols.anthropic.answer import tokens_of
 from ramify.protocols.anthropic.normal import result_text
 from ramify.protocols.claude import tasks
 from ramify.protocols.claude.said import Seen, answer, events_of, named_agents, say
@@ -192,9 +193,15 @@ def result(seen: Seen, fields: dict[str, Any]) -> list[Event]:
     """The end of a turn. What began it, if no prompt did, stands in its origin."""
     kind = text(mapping(fields.get("origin")).get("kind"))
     status, native = outcome(fields)
-    unasked = kind not in ("", "human") or fields.get("num_turns") == 0  # a local command is no prompt
+    unasked = kind not in ("", "human") or is_local(fields)
     turn = TaskMoved(seen.scope, *seen.stamp, status, native, ends_turn=True, wakes=unasked)
     return [turn, *usage_of(seen, fields)]
+
+
+def is_local(fields: dict[str, Any]) -> bool:
+    """A local command ends like a turn, but no model was asked. Older clients count turns otherwise."""
+    silent = not text(fields.get("result")) and not whole(mapping(fields.get("usage")).get("output_tokens"))
+    return fields.get("num_turns") == 0 or (silent and fields.get("subtype") == "success" and fields.get("is_error") is not True)
 
 
 def outcome(fields: dict[str, Any]) -> tuple[str, str]:
@@ -217,7 +224,8 @@ def usage_of(seen: Seen, fields: dict[str, Any]) -> list[Event]:
         for model, usage in models.items()
         if isinstance(usage, dict)
     )
-    return [UsageReported(seen.scope, *seen.stamp, figures, since_last)] if figures else []
+    turn = tokens_of(mapping(fields.get("usage"))) if isinstance(fields.get("usage"), dict) else None
+    return [UsageReported(seen.scope, *seen.stamp, figures, since_last, turn)] if figures else []
 
 
 def model_tokens(usage: dict[str, Any]) -> Tokens:
