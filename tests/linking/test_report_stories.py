@@ -199,3 +199,16 @@ def test_broken_lines_are_counted_and_cost_nothing_else() -> None:
     questions = told.check()
     assert questions.stats()["unreadable"] == 2
     assert only_root(questions)["usage"]["calls"] == 1
+
+
+def test_a_task_waits_while_its_child_works() -> None:
+    told = Transcript()
+    told.prompt("Look around.")
+    told.answer("msg_1", use("toolu_1", "Agent", prompt="Count."), stop="tool_use")
+    told.sidecar(AGENT, agentType="Explore", toolUseId="toolu_1")
+    told.says("Count.", AGENT)
+    told.answer("msg_2", use("toolu_2", "Bash", command="ls"), agent=AGENT, stop="tool_use")
+    questions = told.check()
+    root = only_root(questions)
+    assert (root["status"], root["native_status"]) == ("working", "waiting for a child")
+    assert questions.task(AGENT)["status"] == "working"

@@ -8,10 +8,11 @@ from ramify.model.moment import iso
 from ramify.query import family
 from ramify.query.branches import branch_names
 from ramify.query.content import Content, result_value
-from ramify.query.shapes import call_shape, conversation_shape, task_shape, usage_shape
+from ramify.query.shapes import call_shape, conversation_shape, task_shape, task_status, usage_shape
 from ramify.storage.base import Ask, Store
 
 Answer = dict[str, Any]
+WAITING = "waiting for a child"  # at work, by way of another
 
 
 def task_shapes(store: Store, tasks: Sequence[Task], under: dict[str, list[Task]] | None = None) -> list[Answer]:
@@ -25,6 +26,8 @@ def task_shapes(store: Store, tasks: Sequence[Task], under: dict[str, list[Task]
         shape["root"], shape["depth"] = (path[-1] if path else task.id), len(path)
         shape["tree_usage"] = usage_shape(family.tree_usage(task, under))
         shape["subtasks"] = len(under.get(task.id, []))
+        if shape["status"] == "working" and any(task_status(child) == "working" for child in under.get(task.id, [])):
+            shape["native_status"] = WAITING
         shapes.append(shape)
     return shapes
 
