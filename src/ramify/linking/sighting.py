@@ -148,6 +148,9 @@ def lend(world: World, seen: Call, wire: Call) -> None:
     """What a report knows and an old client's wire does not say: whose call it is, or inside which tool call."""
     if not wire.agent:
         wire.told_via = seen.under or wire.told_via
+        if wire.told_via:
+            tool = ids.tool_call_id(wire.project, wire.session, wire.told_via)
+            world.add(key("own", tool), wire.started, wire.id)
         wire.told_agent = "" if seen.agent.startswith(INSIDE) else seen.agent or wire.told_agent
         world.save("calls", wire)
     if wire.relation in ("opening", "agent"):

@@ -138,9 +138,9 @@ def name_origin(world: World, scope: Scope, native: str) -> None:
     tool = _tool(world, scope, native)
     task = ids.agent_task_id(scope.project, scope.session, INSIDE + native)
     world.add(key("via", scope.project, scope.session, native), 0, task)
-    if not tool.named:
-        tool.named = True
-        world.save("tools", tool)
+    was = toolcalls.remembered(tool)
+    tool.named = True
+    toolcalls.settle(world, was, tool)
 
 
 def _tie_run(world: World, event: TaskReferred) -> None:
