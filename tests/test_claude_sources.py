@@ -44,26 +44,17 @@ def test_each_source_and_all_together(folder: Path, name: str, order: tuple[str,
 GAPS: dict[tuple[str, str], str] = {
     ("2.0.26-agent-529", "transcripts"): "a failed agent's result looks like an answer",
     ("2.0.26-agent-529", "all"): "no source names the failed agent's call",
-    ("2.0.26-compact", "transcripts"): "warm-ups of later processes lack their prompt",
     ("2.0.26-interrupted-agent", "all"): "the agent's interrupted result is told by the stream alone",
-    ("2.0.26-sigint", "transcripts"): "warm-ups of later processes lack their prompt",
     ("2.0.26-sigint", "stream-json"): "a killed process leaves no end of its turn",
     ("2.0.42-agent-529", "stream-json"): "the stream says nothing of an agent that never answered",
-    ("2.0.42-interrupted-agent", "all"): "no source names the interrupted agent",
     ("2.0.42-sigint", "stream-json"): "a killed process leaves no end of its turn",
-    ("2.0.42-sigint", "all"): "no source names the interrupted agent",
     ("2.1.112-sigint", "stream-json"): "a killed process leaves no end of its turn",
     ("2.1.30-interrupted-agent", "transcripts"): "a progress line names the call, which is more than was expected",
     ("2.1.30-sigint", "transcripts"): "an answer without an end looks finished",
     ("2.1.30-sigint", "stream-json"): "a killed process leaves no end of its turn",
-    ("2.1.30-sigint", "all"): "no source names the interrupted agent",
     ("2.1.199-compact", "exchanges"): "the request after a compaction is read from its prompt on",
     ("2.1.199-compact", "all"): "the request after a compaction is read from its prompt on",
-    ("2.1.199-fork-session", "transcripts"): "a copied tool call is found twice",
-    ("2.1.199-fork-session", "all"): "a copied tool call is found twice",
     ("main-529", "stream-json"): "a turn without a prompt and without an answer is no task",
-    ("sdk-fork-file", "transcripts"): "a copy that the SDK made, read before its original",
-    ("sdk-fork-file", "all"): "a copy that the SDK made, read before its original",
     ("terminal-commands", "transcripts"): "the client repeats a command's body behind a compaction",
     **{("named-agent", source): "the recording cut the agent's words" for source in (*READ, "all")},
 }
@@ -76,7 +67,7 @@ def more() -> list[Any]:
         ways = [(source, (source,)) for source in sources] + [("all", tuple(sources)), ("all", tuple(reversed(sources)))]
         for name, order in ways:
             gap = GAPS.get((folder.name, name))
-            marks = [pytest.mark.xfail(reason=gap, strict=False)] if gap else []
+            marks = [pytest.mark.xfail(reason=gap, strict=True)] if gap else []
             found.append(pytest.param(folder, name, order, marks=marks, id=f"{folder.name}-{'+'.join(order)}"))
     return found
 

@@ -10,10 +10,11 @@ from ramify.linking.conversation import Verdict, before, by_prefix, by_tool, fir
 from ramify.linking.pairing import apply_pairing, put_claim, release
 from ramify.linking.place import place
 from ramify.linking.reading import read, wake_followers
+from ramify.linking.renaming import rename
 from ramify.linking.retelling import retell
+from ramify.linking.saying import judge_again
 from ramify.linking.subtask import resolve
 from ramify.linking.summarised import by_summary
-from ramify.linking.sums import compare
 from ramify.linking.world import World, chain_key, key
 from ramify.model import ids
 from ramify.model.entity import Call
@@ -36,10 +37,13 @@ def settle(world: World) -> None:
             call = world.call(_pop(world.unplaced))
             if call is not None and call.asked:
                 place(world, call)
+        elif world.renamed:
+            tool = next(iter(world.renamed))
+            rename(world, *tool, world.renamed.pop(tool))
+        elif world.doubted:
+            judge_again(world, _pop(world.doubted))
         elif world.retold:
             retell(world, _pop(world.retold))
-        elif world.recounted:
-            compare(world, _pop(world.recounted))
         else:
             return
     raise RuntimeError("linking does not settle: two rules disagree")

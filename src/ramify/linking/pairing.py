@@ -1,6 +1,6 @@
 """What comes of a pairing: the link of the claim, the child of the offer."""
 
-from ramify.linking import toolcalls
+from ramify.linking import speaker, toolcalls
 from ramify.linking.attempts import set_attempt, wake_equal
 from ramify.linking.subtask import Pairing, asking_session, is_shared
 from ramify.linking.world import World, key
@@ -19,11 +19,10 @@ def put_claim(world: World, call: Call) -> None:
 
 
 def apply_pairing(world: World, call: Call, pairing: Pairing) -> None:
-    offer, mine = pairing.offer, _children(call)
+    offer = pairing.offer
     tool = offer.tool.id if offer else ""
-    _take_agent(world, call, pairing)
     if call.offer != tool:
-        _leave(world, call.offer, mine)
+        _leave(world, call)
         wake_equal(world, call)
     link = _link(call, pairing)
     if (call.offer, call.link) != (tool, link):
@@ -31,7 +30,8 @@ def apply_pairing(world: World, call: Call, pairing: Pairing) -> None:
         world.save("calls", call)
         world.unplaced[call.id] = None
     if offer is not None and not is_shared(offer):
-        _set_child(world, offer.tool, _child(call))
+        _pair(world, offer.tool, call.id)
+    speaker.name_wire(world, call)
     set_attempt(world, call, pairing.attempt_of)
 
 
@@ -54,47 +54,23 @@ def _link(call: Call, pairing: Pairing) -> Link | None:
     )
 
 
-def _take_agent(world: World, call: Call, pairing: Pairing) -> None:
-    """An old client: a report may know the agent that the call started."""
-    if call.agent or call.twin:
-        return
-    offer = pairing.offer
-    agent = offer.tool.agent if offer is not None and offer.tool.named else ""
-    if call.told_agent != agent:
-        call.told_agent = agent
-        world.save("calls", call)
-        world.unplaced[call.id] = world.openings[call.id] = None
-
-
 def release(world: World, call: Call) -> None:
     """It is no opening after all: its offer is free for another."""
     tool = world.tool(call.offer)
-    _leave(world, call.offer, _children(call))
+    _leave(world, call)
     call.offer = ""
     if tool is not None:
         toolcalls.wake_claimants(world, tool)
 
 
-def _child(call: Call) -> str:
-    """The task that it begins."""
-    agent = call.agent or call.told_agent
-    return ids.agent_task_id(call.project, call.session, agent) if agent else ids.opened_task_id(call.id)
+def _leave(world: World, call: Call) -> None:
+    tool = world.tool(call.offer)
+    if tool is not None and tool.paired == call.id:
+        _pair(world, tool, "")
 
 
-def _children(call: Call) -> tuple[str, str]:
-    """Every task that it may have been taken to begin: its agent may have become known since."""
-    return _child(call), ids.opened_task_id(call.id)
-
-
-def _leave(world: World, offer: str, children: tuple[str, str]) -> None:
-    tool = world.tool(offer)
-    if tool is not None and tool.child in children:
-        _set_child(world, tool, "")
-
-
-def _set_child(world: World, tool: ToolCall, child: str) -> None:
-    if tool.child != child:
-        tool.child = child
+def _pair(world: World, tool: ToolCall, call: str) -> None:
+    if tool.paired != call:
+        tool.paired = call
         world.save("tools", tool)
-        toolcalls.settle_outcome(world, tool)
-        toolcalls.wake_lines(world, tool)
+    toolcalls.put_child(world, tool)

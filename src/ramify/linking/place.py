@@ -1,10 +1,9 @@
 """Where a call stands: conversation, line (branch) and task. Follows from its links, and moves with them."""
 
-from ramify.linking import corrected, delegated, rollup, sessions, toolcalls, turns
+from ramify.linking import corrected, delegated, rollup, sessions, toolcalls, turns, warmups
 from ramify.linking.authorship import prompt_of
 from ramify.linking.conversation import first_attempt
-from ramify.linking.retelling import first_line, put_line, put_words, stated_link
-from ramify.linking.statement import warm_key
+from ramify.linking.retelling import first_line, name_child, put_line, put_words, stated_link
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Line, Task
@@ -26,8 +25,8 @@ def place(world: World, call: Call) -> None:
         if call.parent_session:
             sessions.note(world, call)
         follow(world, call)
-        if call.told_agent:
-            world.retold[task] = None
+    if call.told_agent and (told := world.task(task)) and told.first == call.id:
+        world.retold[task] = None
     if line == call.id:
         _put_line(world, call)
     if task == ids.opened_task_id(call.id) or call.relation == "agent":
@@ -44,7 +43,7 @@ def follow(world: World, call: Call) -> None:
         first = world.call(task.first) if task else None
         if first is not None and first.relation != "seen":
             world.unplaced[first.id] = None
-        if task is not None and task.stated is not None:
+        if task is not None and (task.stated is not None or first is None or first.relation == "seen"):
             world.retold[task.id] = None
     corrected.wake_under(world, call.task)
 
@@ -76,23 +75,12 @@ def _where_reported(world: World, call: Call, session: str) -> tuple[str, str, s
     """Where the wire has the same answer, that one stands for both."""
     if call.twin:
         return "", "", ""
-    if _is_warm_up(world, call):
+    if warmups.put(world, call):
         return session, "", ""
     if call.agent:
         task = ids.agent_task_id(call.project, call.session, call.agent)
         return session, task, task
     return session, session, turns.turn_of(world, call)
-
-
-def _is_warm_up(world: World, call: Call) -> bool:
-    """A call that nobody asked for, to fill the cache; until it turns out that somebody did."""
-    alike = [ref for _, ref in world.find(warm_key(call.project, call.session, call.agent))] if call.agent else []
-    named = alike and not call.agent.startswith("@") and world.find(key("agent", call.project, call.session, call.agent))
-    warm = bool(alike) and not named and (call.agent.startswith("@") or alike == [call.id])
-    if warm != (call.utility == "warmup"):
-        call.utility = "warmup" if warm else ""
-        world.save("calls", call)
-    return warm
 
 
 def _behind(world: World, call: Call, parent: Call, session: str) -> tuple[str, str, str]:
@@ -113,6 +101,8 @@ def _behind(world: World, call: Call, parent: Call, session: str) -> tuple[str, 
 def _root(world: World, call: Call, asked: str | None) -> str:
     """The root task that a call opens or goes on with: reports know the prompt itself, the wire only its words."""
     opened = ids.opened_task_id(call.id)
+    if asked:
+        turns.note_words(world, call, asked)
     told = turns.reported_root(world, call, asked)
     if not told:
         parent = world.call(call.parent)
@@ -184,6 +174,7 @@ def _put_task(world: World, call: Call) -> None:
     if task.stated is not None:
         link, caller = stated_link(world, task, link, caller)
         tool = world.tool(link.via_id) if link and link.via_id else tool
+    name_child(world, task, tool if task.stated is not None else None)
     given = call.agent or call.parent_session
     task.kind = "sub" if link or given or (tool and not said) else "root"
     task.conversation = call.conversation

@@ -35,7 +35,7 @@ def needs(call: Call, part: Part | None) -> list[int]:
 
 def issue(world: World, call: Call, part: Part) -> None:
     """The tool calls of an answer: each may be an offer of work."""
-    for use in {use.id: use for use in reversed(part.uses) if use.id}.values():
+    for use in _each_once(part):
         world.add(key("issued", call.project, call.session, use.id), call.started, call.id)
         for waiting in world.calls_at(key("waits-tool", call.project, call.session, use.id)):
             world.agenda[waiting.id] = None
@@ -45,25 +45,46 @@ def issue(world: World, call: Call, part: Part) -> None:
         if other is None or other.twin == call.id or not before(other, call):
             _own(world, call, tool, part, use)
     words = delegated.final_words(part)
-    if words is not None and not call.utility and call.relation != "seen":
+    if words is not None and not call.utility:
         call.final = words
         world.save("calls", call)
         world.add(key("final", call.project, call.session, words), call.started, call.id)
         delegated.match_final(world, call)
 
 
+def issue_again(world: World, call: Call, reported: Call) -> None:
+    """A report of the same answer came first, and its tool calls stood for those of the wire."""
+    answered = world.loader.answered(call.response)
+    part = answered.part if answered else None
+    for use in _each_once(part) if part is not None else ():
+        tool = world.tool(ids.tool_call_id(call.project, call.session, use.id))
+        if tool is not None and part is not None and tool.call == reported.id:
+            _own(world, call, tool, part, use)
+
+
+def _each_once(part: Part) -> list[Use]:
+    return list({use.id: use for use in reversed(part.uses) if use.id}.values())
+
+
 def _own(world: World, call: Call, tool: ToolCall, part: Part, use: Use) -> None:
     was = toolcalls.remembered(tool)
-    tool.call, tool.block, tool.name, tool.opened = call.id, use.block, use.name, call.ended or call.started
-    tool.title, tool.agent_type, tool.path, tool.prompt, tool.prompt_text = use.title, use.agent_type, use.path, b"", ""
+    tool.call, tool.opened = call.id, call.ended or call.started
+    describe(world, tool, part, use)
+    toolcalls.settle(world, was, tool)
+
+
+def describe(world: World, tool: ToolCall, part: Part, use: Use) -> None:
+    """What its call says of it."""
+    tool.block, tool.name, tool.title, tool.agent_type = use.block, use.name, use.title, use.agent_type
+    tool.path = use.path
+    tool.prompt, tool.prompt_text = b"", ""
     if use.name == WORKFLOW_TOOL:
         tool.prompt = WORKFLOW
     elif use.name in world.rules.spawn_tools and use.prompt:
         tool.prompt, tool.prompt_text = use.prompt, use.text
-    tool.server = _runs_at_the_server(part, use)
-    if tool.server or was.server:
-        _tell_again(world, tool)
-    toolcalls.settle(world, was, tool)
+    was_served, tool.server = tool.server, _runs_at_the_server(part, use)
+    if tool.server or was_served:
+        tell_again(world, tool)
 
 
 def _runs_at_the_server(part: Part, use: Use) -> bool:
@@ -104,7 +125,7 @@ def take(world: World, call: Call, chain: Chain, taken: Place | None) -> None:
         else:  # the earliest count most, and only the highest entries of a key are sure to be read
             world.add(key("told", tool.id), -call.started, call.id)
         if native in old:
-            _tell_again(world, tool)
+            tell_again(world, tool)
         else:
             _tell(world, tool, call, new[native])
         toolcalls.settle(world, was, tool)
@@ -124,24 +145,7 @@ def told(chain: Chain, since: Place) -> dict[str, Told]:
     return found
 
 
-def forget_report(world: World, tool: ToolCall, observation: str, call: str) -> None:
-    """One report was a copy: what it told is taken back, what others told stays."""
-    was = toolcalls.remembered(tool)
-    if tool.told is not None and tool.told.observation == observation:
-        tool.told = None
-    if tool.closing is not None and tool.closing.observation == observation:
-        tool.closing = None
-    if tool.shown == observation:
-        tool.shown = ""
-    if tool.call and tool.call == call:
-        tool.call, tool.opened, tool.prompt, tool.prompt_text = "", 0, b"", ""
-    if tool.told_agent is not None and tool.told_agent.evidence == observation:
-        tool.told_agent = None
-        _tell_again(world, tool)
-    toolcalls.settle(world, was, tool)
-
-
-def _tell_again(world: World, tool: ToolCall) -> None:
+def tell_again(world: World, tool: ToolCall) -> None:
     tool.closed = tool.shut = tool.result_message = tool.result_block = tool.agent_at = tool.notice_at = 0
     tool.result_call = tool.agent = tool.agent_evidence = tool.agent_rule = tool.notice_status = ""
     tool.result_atom = tool.result_text = b""

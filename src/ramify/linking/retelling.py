@@ -1,11 +1,9 @@
 """Puts a task together from all that was reported about it, beside what the wire shows."""
 
-import re
-
 from msgspec import structs
 
 from ramify.linking import corrected, results, rollup, toolcalls, turns
-from ramify.linking.statement import INSIDE, SIDE, warm_key
+from ramify.linking.speaker import INSIDE, SIDE, is_stand_in
 from ramify.linking.world import FOREVER, World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Line, Stated, Task, Told, ToolCall
@@ -15,7 +13,6 @@ from ramify.model.link import Candidate, Link
 RULES = (
     "sidecar", "task_started", "parent_tool_use_id", "agent-id-in-result", "workflow-run", "hook", "task-notification",
 )
-OLD_AGENT = re.compile(r"[0-9a-f]{8}")
 ANSWERING = "SendMessage"  # wakes an agent that is there; it spawns none
 
 
@@ -37,7 +34,7 @@ def retell(world: World, id: str) -> None:
 
 
 def _retell_root(world: World, task: Task, first: Call | None) -> None:
-    stated = task.stated
+    stated, was = task.stated, (task.kind, task.conversation, task.opened)
     if stated is not None and not stated.guessed:
         task.opened, task.prompt, task.prompt_author = stated.opened, stated.prompt, "human"
         task.title = first_line(stated.prompt)
@@ -48,15 +45,10 @@ def _retell_root(world: World, task: Task, first: Call | None) -> None:
     task.line = task.line or task.conversation
     if stated is not None:
         stated.moved, stated.status, stated.native = turns.last_end(world, task)
-    _put_main_line(world, task)
     world.save("tasks", task)
+    if was != (task.kind, task.conversation, task.opened):
+        rollup.forget_root(world, task.id, was)
     rollup.note_root(world, task)
-
-
-def _put_main_line(world: World, task: Task) -> None:
-    line = world.line(task.conversation)
-    if line is None or task.opened < line.order:
-        world.save("lines", Line(task.conversation, task.conversation, "root", task.opened))
 
 
 def first_line(text: str) -> str:
@@ -69,9 +61,6 @@ def first_line(text: str) -> str:
 def _retell_agent(world: World, task: Task, first: Call | None) -> None:
     stated = task.stated or Stated()
     before = _facts(task)
-    if first is not None and _is_warm_up(world, task, first):
-        _set_apart(world, task, first)
-        return
     if task.agent.startswith(SIDE) and not task.calls and _is_on_the_wire(world, task):
         _hide(world, task)
         return
@@ -80,34 +69,33 @@ def _retell_agent(world: World, task: Task, first: Call | None) -> None:
     task.opened = min((at for at in (stated.opened, first.started if first else 0) if at), default=0)
     link, caller = stated_link(world, task, *_wire_link(world, first))
     tool = world.tool(link.via_id) if link else None
-    put_words(task, tool)
-    task.prompt = task.prompt or (tool.prompt_text if tool else "")
-    task.title = task.title or (tool.title if tool else "") or first_line(task.prompt)
+    task.agent_type = stated.agent_type or (first.agent_type if first else "") or (tool.agent_type if tool else "")
+    task.prompt = stated.prompt or (tool.prompt_text if tool else "")
+    task.title = stated.title or (tool.title if tool else "") or first_line(task.prompt)
+    name_child(world, task, tool)
     _set_link(world, task, link, caller)
     put_line(world, task, tool)
-    if tool is not None and tool.prompt != results.WORKFLOW:
-        if tool.child != task.id:
-            tool.child = task.id
-            world.save("tools", tool)
+    if tool is not None:
         toolcalls.settle_outcome(world, tool)
     if _facts(task) != before:
         world.save("tasks", task)
 
 
-def _is_warm_up(world: World, task: Task, first: Call) -> bool:
-    """2.0.42 starts agents that nobody asked for, to fill the cache: one answer, no prompt, named by no call."""
-    alone = task.stated is None and task.calls == 1 and not task.tool_calls and first.relation == "seen"
-    if not alone or OLD_AGENT.fullmatch(task.agent) is None:
-        return False
-    others = [ref for _, ref in world.find(warm_key(task.project, task.session, task.agent)) if ref != first.id]
-    return not others and not world.find(key("agent", task.project, task.session, task.agent))
+def name_child(world: World, task: Task, tool: ToolCall | None) -> None:
+    """A workflow starts any number of agents by one call: none of them is its child."""
+    before = world.tool(task.link.via_id) if task.link else None
+    if before is not None and before is not tool:
+        toolcalls.disown(world, before, task.id)
+    if tool is not None and tool.prompt == results.WORKFLOW:
+        toolcalls.disown(world, tool, task.id)
+    elif tool is not None and _is_surest(world, task, tool):
+        toolcalls.adopt(world, tool, task.id)
 
 
-def _set_apart(world: World, task: Task, first: Call) -> None:
-    world.add(warm_key(task.project, task.session, task.agent), 0, first.id)
-    first.utility = "warmup"
-    world.save("calls", first)
-    world.unplaced[first.id] = None
+def _is_surest(world: World, task: Task, tool: ToolCall) -> bool:
+    """Where reports give several tasks to one call, an agent goes before a stand-in, and the first before the rest."""
+    other = world.task(tool.told_child)
+    return other is None or (is_stand_in(task.agent), task.opened, task.id) <= (is_stand_in(other.agent), other.opened, other.id)
 
 
 def _wire_link(world: World, first: Call | None) -> tuple[Link | None, str]:
@@ -131,11 +119,13 @@ def _is_on_the_wire(world: World, task: Task) -> bool:
 
 
 def _facts(task: Task) -> tuple[object, ...]:
-    return task.kind, task.conversation, task.opened, task.agent_type, task.title, task.prompt, task.link, task.caller
+    named = (task.agent_type, task.title, task.prompt)
+    return task.kind, task.conversation, task.opened, *named, task.link, task.parent, task.caller
 
 
 def _hide(world: World, task: Task) -> None:
     if task.kind != "none":
+        name_child(world, task, None)
         hidden = Task(task.id, task.project, kind="none", agent=task.agent, session=task.session, stated=task.stated)
         world.drop("lines", task.id)
         world.save("tasks", hidden)
@@ -216,6 +206,8 @@ def _named(world: World, task: Task) -> list[Told]:
             for tool in world.tools_at(key("agent", task.project, task.session, task.agent))
             if tool.agent == task.agent and tool.name in world.rules.spawn_tools
         ]
+    for native in {told.tool for told in found}:
+        world.add(key("via", task.project, task.session, native), 0, task.id)  # what becomes known of it is asked for again
     names = {told.tool: world.tool(ids.tool_call_id(task.project, task.session, told.tool)) for told in found}
     spawning = [told for told in found if (tool := names[told.tool]) is None or tool.name != ANSWERING]
     return sorted(spawning, key=lambda told: (RULES.index(told.rule), told.tool, told.source, told.observation))
@@ -230,7 +222,7 @@ def _parent(world: World, task: Task) -> str:
 
 
 def _newest_root(world: World, task: Task) -> str:
-    world.add(turns.loose_key(task.project, task.session), 0, task.id)
+    world.mark(key("loose-told", task.conversation), 0, task.id)
     roots = [ref for at, ref in world.find(key("roots", task.conversation)) if at <= task.opened]
     return roots[-1] if roots else ""
 
@@ -239,7 +231,7 @@ def _loose(world: World, task: Task) -> Link | None:
     """The reports name the parent, though not the call. Where they name nobody, its session's prompt of that time may
     have led to it; without one it stays unattached."""
     stated = task.stated or Stated()
-    world.add(turns.loose_key(task.project, task.session), 0, task.id)
+    world.mark(key("loose-told", task.conversation), 0, task.id)
     known = bool(stated.parent_agent or stated.from_main)
     parent = _parent(world, task) if known else turns.turn_at(world, task.project, task.session, task.opened)
     if not parent or parent == task.id:

@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from ramify.linking import corrected, sessions
+from ramify.linking import corrected, sessions, toolcalls
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Conversation, Task
@@ -65,22 +65,17 @@ def recount(world: World, first: str) -> None:
 
 
 def _compare_again(world: World, call: Call) -> None:
-    """A call that began before the client's newest sum may explain some of it."""
+    """A call that may be in the client's newest sum explains some of it."""
     row = world.conversation(call.conversation)
-    if row is not None and call.started <= row.reported:
+    if row is not None and call.started <= row.summed:
         world.recounted[row.id] = None
 
 
-def book(world: World, row: Conversation, task: str, more: Usage) -> None:
-    """What the client counted and no call explains."""
-    if more == NOTHING:
-        return
-    row.usage, row.extra = row.usage + more, row.extra + more
-    world.save("conversations", row)
-    root = world.task(task)
-    if root is not None:
-        root.usage, root.extra = root.usage + more, root.extra + more
-        world.save("tasks", root)
+def book(world: World, table: str, row: Task | Conversation | None, extra: Usage) -> None:
+    """What the client counted and no call explains, as a whole."""
+    if row is not None and row.extra != extra:
+        row.usage, row.extra = row.usage + (extra - row.extra), extra
+        world.save(table, row)
 
 
 def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
@@ -89,11 +84,13 @@ def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
     row = world.conversation(id) or new_conversation(world, call, id)
     row.calls += sign
     row.usage = row.usage + counted(call) if sign > 0 else row.usage - counted(call)
-    if is_steady(call):
+    if call.relation == "seen":
+        pass  # each report of it is a sign of life by itself
+    elif is_steady(call):
         _note_steady(row, call)
     else:
         _keep_member(world, row, call, sign)
-    if call.started <= row.reported:
+    if call.started <= row.summed:
         world.recounted[id] = None
     if row.calls <= 0 and not row.sends_agents and not row.told:
         world.drop("conversations", id)
@@ -104,9 +101,15 @@ def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
 def note_life(row: Conversation, began: int, active: int) -> None:
     """A sign of life that never moves elsewhere. From the first of them on, those that may move date nothing."""
     if not row.steady:
-        row.opened, row.client, row.client_at = began, "", 0
-    row.opened, row.steady = min(row.opened, began), max(row.steady, active)
+        row.heard, row.client, row.client_at = began, "", 0
+    row.heard, row.steady = min(row.heard, began), max(row.steady, active)
     row.active = max(row.active, active)
+    put_opening(row)
+
+
+def put_opening(row: Conversation) -> None:
+    """A copied history is older than the session that holds it."""
+    row.opened = max(row.heard, row.born)
 
 
 def _note_steady(row: Conversation, call: Call) -> None:
@@ -162,15 +165,18 @@ def _leave(world: World, call: Call, id: str) -> None:
     task = world.task(id)
     if task is None:
         return
-    world.remove(key("in", id), call.started, call.id)
+    world.unmark(key("in", id), call.started, call.id)
     task.calls -= 1
     task.usage = task.usage - counted(call)
     task.tool_calls -= len(call.uses)
     if task.calls <= 0 and (task.stated is None or task.stated.guessed):
-        _drop(world, task)
+        drop(world, task)
         return
     if task.stated is not None:
         world.retold[task.id] = None
+    if task.first == call.id and task.id != ids.opened_task_id(call.id):
+        earliest = world.span(key("in", id), limit=1)
+        task.first = earliest[0][1] if earliest else ""
     if task.last == call.id:
         newest = world.calls_at(key("in", id))
         _set_last(task, newest[-1] if newest else Call("", status=""))
@@ -184,6 +190,7 @@ def note_root(world: World, task: Task) -> None:
     if entry not in world.find(roots):
         world.add(roots, *entry)
         _wake_loose(world, task.conversation)
+        _book_again(world, task.conversation)
 
 
 def forget_root(world: World, id: str, was: tuple[str, str, int]) -> None:
@@ -191,19 +198,30 @@ def forget_root(world: World, id: str, was: tuple[str, str, int]) -> None:
     if kind == "root":
         world.remove(key("roots", conversation), opened, id)
         _wake_loose(world, conversation)
+        _book_again(world, conversation)
 
 
 def _wake_loose(world: World, conversation: str) -> None:
     for _, ref in world.find(key("loose", conversation)):
         world.unplaced[ref] = None
+    wake_loose_told(world, conversation)
 
 
-def _drop(world: World, task: Task) -> None:
+def wake_loose_told(world: World, conversation: str) -> None:
+    """Sub-tasks that belong to whatever prompt was the newest at their time."""
+    for _, ref in world.span(key("loose-told", conversation)):
+        world.retold[ref] = None
+
+
+def drop(world: World, task: Task) -> None:
     world.drop("tasks", task.id)
+    _book_again(world, task.conversation)
     corrected.wake_under(world, task.id)
     forget_root(world, task.id, (task.kind, task.conversation, task.opened))
     if task.caller:
         world.remove(key("spawned", task.caller), 0, task.id)
+    if task.link and (tool := world.tool(task.link.via_id)):
+        toolcalls.disown(world, tool, task.id)
     if task.line == task.id:
         world.drop("lines", task.id)
 
@@ -214,7 +232,7 @@ def _join(world: World, call: Call) -> None:
     task = world.task(call.task) or _begin(world, call)
     if call.relation == "seen" or call.told_agent or task.stated is not None:
         _note_first(world, task, call)
-    world.add(key("in", task.id), call.started, call.id)
+    world.mark(key("in", task.id), call.started, call.id)
     task.calls += 1
     task.usage = task.usage + counted(call)
     task.tool_calls += len(call.uses)
@@ -227,13 +245,21 @@ def _begin(world: World, call: Call) -> Task:
     task = Task(call.task, call.project, call.conversation, call.line, first=call.id, opened=call.started)
     world.save("tasks", task)
     corrected.wake_under(world, task.id)
+    _book_again(world, task.conversation)
     return task
+
+
+def _book_again(world: World, conversation: str) -> None:
+    row = world.conversation(conversation)
+    if row is not None and row.summed:
+        world.recounted[row.id] = None
 
 
 def _note_first(world: World, task: Task, call: Call) -> None:
     """Reports may come in any order: the earliest call is the first."""
-    if call.agent or call.told_agent:
-        task.kind, task.agent, task.session = "sub", call.agent or call.told_agent, call.session
+    agent = call.agent or call.told_agent
+    if agent and task.id == ids.agent_task_id(call.project, call.session, agent):
+        task.kind, task.agent, task.session = "sub", agent, call.session
     first = world.call(task.first)
     if first is None or first.task != task.id or (call.started, call.id) < (first.started, first.id):
         task.first = call.id
@@ -252,7 +278,7 @@ def _refresh_end(world: World, call: Call) -> None:
         world.save("tasks", task)
     row = world.conversation(call.conversation)
     end = last_active(call)
-    if row is not None and (end > row.active or (is_steady(call) and end > row.steady)):
+    if row is not None and call.relation != "seen" and (end > row.active or (is_steady(call) and end > row.steady)):
         row.active = max(row.active, end)
         row.steady = max(row.steady, end) if is_steady(call) else row.steady
         world.save("conversations", row)

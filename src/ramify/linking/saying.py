@@ -1,11 +1,12 @@
 """Messages that were reported: whose line they are on, and which of them are prompts."""
 
-from ramify.linking import echo, results, turns
+from msgspec import structs
+
+from ramify.linking import echo, results, sighting, speaker, statement, turns, warmups
 from ramify.linking.authorship import judge_reported, prompt_in
-from ramify.linking.statement import INSIDE, SIDE, line_agent, note_told, stated_task, warm_key
 from ramify.linking.world import World, key
 from ramify.model import ids
-from ramify.model.entity import Message, Told
+from ramify.model.entity import Message
 from ramify.model.event import MessageSaid
 
 COMMAND, BODY = 1, 2
@@ -14,112 +15,170 @@ WARM_UP = "Warmup"
 
 def said(world: World, event: MessageSaid) -> None:
     scope = event.scope
-    note_told(world, scope, event.at)
-    row = _row(world, event)
-    if row.side:
-        _find_start(world, row)
-        world.save("messages", row)
-    row.agent = line_agent(world, scope, event.under, event.place)
-    world.save("messages", row)
-    if row.side and row.start == row.native:
-        _open_side_line(world, row, event)
-    if row.agent:
-        row.line = ids.agent_task_id(row.project, row.session, row.agent)
-        if event.under and not scope.agent:
-            world.add(key("under", row.project, row.session, event.under), 0, row.id)
-        return
-    if not _is_echo(world, row, event):
-        _say_on_main_line(world, row, event)
+    id = ids.message_id(scope.project, event.place.id or event.observation)
+    row = world.message(id) or Message(id, scope.project, native=event.place.id)
+    was = structs.replace(row)
+    _tell(row, event)
+    _settle(world, was, row)
+    if row.observation == event.observation:
+        _sort_echoes(world, row, event)
+        _judge(world, row, event)
+        if row.side and row.start == row.native:
+            _open_side_line(world, row, event)
 
 
-def _is_echo(world: World, row: Message, event: MessageSaid) -> bool:
-    words = "\n\n".join(text.normal for text in event.part.texts if text.normal)
-    if not words or event.part.role != "user" or event.message or event.part.results:
-        return False
-
-    def say_again(one: Message) -> None:
-        told = world.loader.message(one.observation)
-        if told is not None:
-            _say_on_main_line(world, one, told)
-
-    return echo.sort_out(world, row, words, say_again)
-
-
-def _say_on_main_line(world: World, row: Message, event: MessageSaid) -> None:
-    turns.put_on_line(world, row)
-    if event.part.role == "user" and not event.message:
-        _judge_prompt(world, row, event)
-    row.line = turns.turn_of(world, row)
-    world.save("messages", row)
-
-
-def _row(world: World, event: MessageSaid) -> Message:
+def _tell(row: Message, event: MessageSaid) -> None:
     """Several sources may tell of one message: the transcript's words and place are taken, if it is among them."""
     scope, place = event.scope, event.place
-    id = ids.message_id(scope.project, place.id or event.observation)
-    row = world.message(id) or Message(id, scope.project, native=place.id)
-    if row.session and row.session != scope.session and not row.agent:
-        turns.take_off_line(world, row)
+    known = {*row.also, row.observation, event.observation} - {""}
     mine = (event.source != "transcript", event.at, event.observation)
     if not row.observation or mine < (row.source != "transcript", row.at, row.observation):
-        if row.observation and not row.agent:
-            turns.take_off_line(world, row)
-            if row.opens:
-                turns.lift_turn(world, row)
         row.at, row.observation, row.source = event.at, event.observation, event.source
         row.position = place.position if event.source == "transcript" else 0
+    row.also = tuple(sorted(known - {row.observation}))
     row.session = scope.session
-    row.answer, row.under = row.answer or event.message, row.under or event.under
-    row.before, row.side = row.before or place.before, row.side or (place.side and not scope.agent)
-    return row
+    row.answer, row.before = max(row.answer, event.message), max(row.before, place.before)
+    row.told_agent = max(row.told_agent, scope.agent)
+    if not scope.agent:
+        row.under, row.side = max(row.under, event.under), row.side or place.side
+
+
+def take_back(world: World, row: Message) -> None:
+    """It is said in another session: here it was only copied."""
+    if row.opens:
+        turns.close_turn(world, row)
+    was = structs.replace(row)
+    event = world.loader.message(row.observation)
+    if event is not None and _can_echo(row, event):
+        echo.take(world, row, statement.words_of(event))
+        _settle_echoes(world, row, statement.words_of(event))
+    if row.side and row.start == row.native:
+        _close_side_line(world, row)
+    if row.command == BODY:
+        world.remove(key("behind", row.project, row.before), row.at, row.id)
+    row.at = row.position = row.command = 0
+    row.observation = row.source = row.answer = row.session = row.under = row.before = row.told_agent = row.start = ""
+    row.side, row.also, row.opens, row.echo = False, (), False, False
+    _leave(world, was)
+    world.save("messages", row)
+
+
+def _sort_echoes(world: World, row: Message, event: MessageSaid) -> None:
+    if _can_echo(row, event):
+        echo.put(world, row, statement.words_of(event))
+        _settle_echoes(world, row, statement.words_of(event))
+
+
+def _can_echo(row: Message, event: MessageSaid) -> bool:
+    """A prompt of the main line, as far as its words tell."""
+    asked = event.part.role == "user" and not event.message and not event.part.results
+    return asked and not row.agent and bool(statement.words_of(event))
+
+
+def _settle_echoes(world: World, row: Message, words: str) -> None:
+    for one in echo.sort_out(world, row.project, row.session, words):
+        was = structs.replace(one, echo=not one.echo)
+        _settle(world, was, one)
+        if one.id != row.id:
+            world.doubted[one.id] = None
+
+
+# -- where it stands ---------------------------------------------------------------------------------------------------
+
+
+def name_again(world: World, row: Message) -> None:
+    """The name of whoever said it may be known by now."""
+    _settle(world, structs.replace(row), row)
+
+
+def _settle(world: World, was: Message, row: Message) -> None:
+    if row.side:
+        _find_start(world, row)
+    row.agent = speaker.of_message(world, row)
+    if _place(was) != _place(row):
+        _leave(world, was)
+        _enter(world, row)
+    row.line = _line(world, row)
+    world.save("messages", row)
+
+
+def _line(world: World, row: Message) -> str:
+    if row.agent:
+        return ids.agent_task_id(row.project, row.session, row.agent)
+    return "" if row.echo else turns.turn_of(world, row)
+
+
+def _place(row: Message) -> tuple[object, ...]:
+    return row.session, row.agent, row.under, row.at, row.position, row.source, row.echo
+
+
+def _leave(world: World, was: Message) -> None:
+    if not was.observation:
+        return
+    if was.under:
+        world.unmark(key("under", was.project, was.session, was.under), 0, was.id)
+    if not was.agent and not was.echo:
+        turns.take_off_line(world, was)
+        turns.unask(world, was)
+        if was.opens:
+            turns.lift_turn(world, was)
+
+
+def _enter(world: World, row: Message) -> None:
+    if row.under:
+        world.mark(key("under", row.project, row.session, row.under), 0, row.id)
+    if not row.agent and not row.echo:
+        turns.put_on_line(world, row)
 
 
 # -- prompts -----------------------------------------------------------------------------------------------------------
 
 
-def _judge_prompt(world: World, row: Message, event: MessageSaid) -> None:
-    """A slash command becomes a prompt by the body behind it; a local one has only output."""
-    if event.source != "transcript" and row.source == "transcript":
-        return  # whose word about it counts more
-    words = None if event.hint.during_turn else prompt_in(event.part, event.hint)
-    if words is not None and event.source != "transcript":
-        world.mark(turns.asked_key(row.project, row.session), row.at, row.id)
-        words = words if turns.began(world, row) else None
-    if words is None and row.opens and event.source == "transcript":
-        row.opens = False
+def judge_again(world: World, id: str) -> None:
+    row = world.message(id)
+    event = world.loader.message(row.observation) if row is not None and row.observation else None
+    if row is not None and event is not None:
+        _judge(world, row, event)
+
+
+def _judge(world: World, row: Message, event: MessageSaid) -> None:
+    asked = not (row.agent or row.echo or row.answer) and event.part.role == "user"
+    words = _words(world, row, event) if asked else None
+    if words is None and row.opens:
         turns.close_turn(world, row)
-    if event.hint.during_turn:
-        return
+    row.opens = words is not None
+    world.save("messages", row)
     if words is not None:
-        row.opens = True
         turns.open_turn(world, row, words)
-        return
-    authors = judge_reported(event.part, event.hint)
-    kinds = {author.kind for _, author in authors}
+    row.line = _line(world, row)
+
+
+def _words(world: World, row: Message, event: MessageSaid) -> str | None:
+    """What a prompt asks for; None where it is none. Only a transcript says itself whether a turn began with it."""
+    if event.hint.during_turn:
+        return None
+    words = prompt_in(event.part, event.hint)
+    if words is None:
+        return _command(world, row, event)
+    if row.source == "transcript":
+        return words
+    turns.ask(world, row)
+    return words if turns.began(world, row) else None
+
+
+def _command(world: World, row: Message, event: MessageSaid) -> str | None:
+    """A slash command becomes a prompt by the body behind it; a local one has only output."""
+    kinds = {author.kind for _, author in judge_reported(event.part, event.hint)}
     if "command" in kinds and not event.hint.meta:
         row.command = COMMAND
-        world.save("messages", row)
-        for _, ref in world.find(key("behind", row.project, row.native)):
-            _open_command(world, row, event, world.message(ref))
+        behind = [world.message(ref) for _, ref in world.find(key("behind", row.project, row.native))]
+        if any(body is not None and body.command == BODY for body in behind):
+            return "\n".join(text.normal for text in event.part.texts if text.normal)
     elif event.hint.meta and row.before and not kinds & {"caveat", "command-output"}:
         row.command = BODY
         world.add(key("behind", row.project, row.before), row.at, row.id)
-        world.save("messages", row)
-        command = world.message(ids.message_id(row.project, row.before))
-        if command is not None and command.command == COMMAND:
-            _open_command(world, command, None, row)
-
-
-def _open_command(world: World, command: Message, event: MessageSaid | None, body: Message | None) -> None:
-    if body is None or body.command != BODY or command.opens:
-        return
-    event = event or world.loader.message(command.observation)
-    if event is None:
-        return
-    command.opens = True
-    world.save("messages", command)
-    turns.open_turn(world, command, "\n".join(text.normal for text in event.part.texts if text.normal))
-    turns.place_again(world, command.id)
+        world.doubted[ids.message_id(row.project, row.before)] = None
+    return None
 
 
 # -- side lines without an agent's id -----------------------------------------------------------------------------------
@@ -130,6 +189,7 @@ def _find_start(world: World, row: Message) -> None:
     before = world.message(ids.message_id(row.project, row.before)) if row.before else None
     row.start = before.start if before is not None and before.side else row.before or row.native
     world.add(key("following", row.project, row.before), row.at, row.id)
+    world.save("messages", row)
     _hand_down(world, row)
 
 
@@ -143,37 +203,45 @@ def _hand_down(world: World, row: Message) -> None:
             if below is None or below.start == row.start or below.id == row.id:
                 continue
             below.start = row.start
-            below.agent = f"{SIDE}{row.start}"
-            below.line = ids.agent_task_id(below.project, below.session, below.agent)
-            world.save("messages", below)
-            _move_answer(world, below)
+            _rename(world, below)
             waiting.append(below)
 
 
-def _move_answer(world: World, row: Message) -> None:
+def _rename(world: World, row: Message) -> None:
+    row.agent = speaker.of_message(world, row)
+    row.line = ids.agent_task_id(row.project, row.session, row.agent)
+    world.save("messages", row)
     call = world.call(ids.seen_call_id(row.project, row.answer)) if row.answer else None
-    if call is not None and call.agent.startswith(INSIDE) and call.agent != row.agent:
-        call.agent = row.agent
-        world.save("calls", call)
-        world.unplaced[call.id] = None
-
-
-def _label_warm_up(world: World, row: Message) -> None:
-    """2.0 starts agents that nobody asked for, to fill the cache: helper calls, and no task."""
-    world.add(warm_key(row.project, row.session, row.agent), 0, row.id)
-    for _, ref in world.find(key("in", ids.agent_task_id(row.project, row.session, row.agent))):
-        world.unplaced[ref] = None
+    if call is not None:
+        sighting.name_again(world, call)
 
 
 def _open_side_line(world: World, row: Message, event: MessageSaid) -> None:
-    words = "\n\n".join(text.normal for text in event.part.texts if text.normal)
+    side, words = speaker.side_of(row), statement.words_of(event)
+    task = ids.agent_task_id(row.project, row.session, side)
     if words == WARM_UP:
-        _label_warm_up(world, row)
+        warmups.label(world, row, side)
         return
-    task, stated = stated_task(world, row.project, row.session, row.agent)
-    stated.opened, stated.prompt = row.at, words
-    stated.told = (Told("opened", row.source, row.observation),)
-    prompt = results.prompt_key(words)
-    world.add(key("lines", row.project, row.session, prompt), row.position, task.id)
-    for _, ref in world.find(key("lines", row.project, row.session, prompt)):
+    statement.tell(world, event.scope, side, event)
+    _wake_lines(world, row, words, task)
+
+
+def _wake_lines(world: World, row: Message, words: str, task: str) -> None:
+    lines = key("lines", row.project, row.session, results.prompt_key(words))
+    world.add(lines, row.position, task)
+    for _, ref in world.find(lines):
+        world.retold[ref] = None
+
+
+def _close_side_line(world: World, row: Message) -> None:
+    event = world.loader.message(row.observation)
+    if event is None:
+        return
+    side = speaker.side_of(row)
+    task = ids.agent_task_id(row.project, row.session, side)
+    lines = key("lines", row.project, row.session, results.prompt_key(statement.words_of(event)))
+    world.remove(lines, row.position, task)
+    warmups.unlabel(world, row, side)
+    statement.take_back(world, event.scope, side, event.observation)
+    for _, ref in world.find(lines):
         world.retold[ref] = None

@@ -1,16 +1,15 @@
-"""What reports say about tasks and tools: every source tells some of it, in any order, and all of it is kept as said.
+"""What reports say about tasks: every source tells some of it, in any order, and all of it is kept as said.
 
 The row that people see is put together again (`retell`) whenever one of the things it rests on changes.
 """
 
-from ramify.linking import corrected, results, rollup, toolcalls, turns
+from ramify.linking import corrected, rollup, speaker, turns, warmups
 from ramify.linking.world import FOREVER, World, key
 from ramify.model import ids
-from ramify.model.entity import Conversation, NamedAgent, Returned, Stated, Task, Told, ToolCall
-from ramify.model.event import Place, Scope, TaskMoved, TaskOpened, TaskReferred, ToolCalled, ToolReturned
+from ramify.model.entity import Conversation, Line, Stated, Task, Told
+from ramify.model.event import MessageSaid, Scope, TaskMoved, TaskOpened, TaskReferred
 
-INSIDE = "@"  # before a name that is no agent's id: whoever ran inside a tool call, or on a side line
-SIDE = INSIDE + "line "
+Statement = TaskOpened | TaskMoved | TaskReferred | MessageSaid
 
 
 def note_told(world: World, scope: Scope, at: int) -> None:
@@ -19,7 +18,10 @@ def note_told(world: World, scope: Scope, at: int) -> None:
     row = world.conversation(id)
     if row is None:
         row = Conversation(id, scope.project, scope.session)
-    elif row.told and (not at or row.opened <= at <= row.steady):
+    if not row.told:
+        world.save("lines", Line(id, id, "root"))
+        world.add(key("reports-of", scope.project), 0, "")
+    elif not at or row.heard <= at <= row.steady:
         return
     row.told = True
     if at:
@@ -27,43 +29,127 @@ def note_told(world: World, scope: Scope, at: int) -> None:
     world.save("conversations", row)
 
 
-def line_agent(world: World, scope: Scope, under: str, place: Place | None = None) -> str:
-    """The agent that speaks; a stand-in where only its tool call or the beginning of its line is known."""
-    if scope.agent:
-        return scope.agent
-    if place is not None and place.side:
-        row = world.message(ids.message_id(scope.project, place.id))
-        return f"{SIDE}{row.start if row else place.id}"
-    if under:
-        tool = world.tool(ids.tool_call_id(scope.project, scope.session, under))
-        return tool.agent if tool and tool.agent else INSIDE + under
-    return ""
-
-
-def warm_key(project: str, session: str, agent: str) -> int:
-    """Calls that look like an old client's warm-up, as long as nothing more is known of their agent."""
-    return key("warm-up", project, session, agent)
-
-
-def stated_task(world: World, project: str, session: str, agent: str) -> tuple[Task, Stated]:
-    id = ids.agent_task_id(project, session, agent)
-    task = world.task(id) or Task(
-        id, project, turns.conversation_of(project, session), id, "sub", agent=agent, session=session
-    )
-    if task.stated is None:
-        task.stated = Stated()
-    world.save("tasks", task)
-    corrected.wake_under(world, id)
-    world.retold[id] = None
-    return task, task.stated
+# -- whom it is about --------------------------------------------------------------------------------------------------
 
 
 def opened(world: World, event: TaskOpened) -> None:
+    if event.scope.agent:
+        tell(world, event.scope, event.scope.agent, event)
+
+
+def moved(world: World, event: TaskMoved) -> None:
+    scope, agent = event.scope, mover(world, event)
+    if not agent:
+        turns.end_turn(world, event)
+        return
+    if event.under and not scope.agent:
+        world.mark(key("under", scope.project, scope.session, event.under), 0, event.observation)
+    tell(world, scope, agent, event)
+
+
+def mover(world: World, event: TaskMoved) -> str:
+    scope = event.scope
+    return scope.agent or speaker.of_tool(world, scope.project, scope.session, event.under)
+
+
+def referred(world: World, event: TaskReferred) -> None:
     scope = event.scope
     if not scope.agent:
+        _tie_run(world, event)
         return
-    note_told(world, scope, event.at)
-    _, stated = stated_task(world, scope.project, scope.session, scope.agent)
+    tell(world, scope, scope.agent, event)
+    task = ids.agent_task_id(scope.project, scope.session, scope.agent)
+    if event.run:
+        world.add(key("run-tasks", scope.project, scope.session, event.run), 0, task)
+
+
+def _tie_run(world: World, event: TaskReferred) -> None:
+    if event.run and event.tool:
+        world.add(_run_key(event), 0, f"{event.tool} {event.observation}")
+        _wake_run(world, event)
+
+
+def untie_run(world: World, event: TaskReferred) -> None:
+    world.remove(_run_key(event), 0, f"{event.tool} {event.observation}")
+    _wake_run(world, event)
+
+
+def _run_key(event: TaskReferred) -> int:
+    return key("run", event.scope.project, event.scope.session, event.run)
+
+
+def _wake_run(world: World, event: TaskReferred) -> None:
+    for _, ref in world.find(key("run-tasks", event.scope.project, event.scope.session, event.run)):
+        world.retold[ref] = None
+
+
+# -- what is said ------------------------------------------------------------------------------------------------------
+
+
+def tell(world: World, scope: Scope, agent: str, event: Statement) -> None:
+    id = ids.agent_task_id(scope.project, scope.session, agent)
+    task = world.task(id) or Task(
+        id, scope.project, turns.conversation_of(scope.project, scope.session), id, "sub", agent=agent, session=scope.session
+    )
+    if task.stated is None:
+        task.stated = Stated()
+        warmups.wake(world, scope.project, scope.session, agent)
+    _state(task.stated, event)
+    world.mark(key("tellers", id), 0, event.observation)
+    world.save("tasks", task)
+    corrected.wake_under(world, id)
+    world.retold[id] = None
+
+
+def take_back(world: World, scope: Scope, agent: str, observation: str) -> None:
+    """One report turned out to be about something else: the others tell the task again."""
+    task = world.task(ids.agent_task_id(scope.project, scope.session, agent))
+    if task is None or task.stated is None:
+        return
+    world.unmark(key("tellers", task.id), 0, observation)
+    tellers = world.span(key("tellers", task.id))
+    task.stated = Stated() if tellers else None
+    for _, teller in tellers:
+        for event in world.loader.told(teller):
+            if task.stated is not None and isinstance(event, Statement) and _is_about(world, event, task):
+                _state(task.stated, event)
+    world.retold[task.id] = None
+    warmups.wake(world, scope.project, scope.session, agent)
+    if task.stated is None and not task.calls:
+        rollup.drop(world, task)
+    else:
+        world.save("tasks", task)
+
+
+def _is_about(world: World, event: Statement, task: Task) -> bool:
+    if isinstance(event, MessageSaid):
+        row = world.message(ids.message_id(event.scope.project, event.place.id))
+        return row is not None and row.side and speaker.side_of(row) == task.agent
+    return (mover(world, event) if isinstance(event, TaskMoved) else event.scope.agent) == task.agent
+
+
+def _state(stated: Stated, event: Statement) -> None:
+    match event:
+        case TaskOpened():
+            _state_opening(stated, event)
+        case TaskMoved():
+            _remember(stated, Told("moved", event.source, event.observation))
+            if event.at and (event.at, event.status, event.native) > (stated.moved, stated.status, stated.native):
+                stated.moved, stated.status, stated.native = event.at, event.status, event.native
+        case TaskReferred():
+            stated.run = _fuller(stated.run, event.run)
+            stated.parent_agent = _fuller(stated.parent_agent, event.scope.parent_agent if event.tool else "")
+            if event.run:
+                _remember(stated, Told("opened", event.source, event.observation))
+            if event.tool:
+                _remember(stated, Told(event.rule, event.source, event.observation, event.tool))
+        case MessageSaid():  # the first one of a side line
+            stated.opened = min(stated.opened or event.at, event.at)
+            stated.prompt = _fuller(stated.prompt, words_of(event))
+            _remember(stated, Told("opened", event.source, event.observation))
+
+
+def _state_opening(stated: Stated, event: TaskOpened) -> None:
     if event.at:
         stated.opened = min(stated.opened or event.at, event.at)
     if event.prompt:
@@ -71,10 +157,14 @@ def opened(world: World, event: TaskOpened) -> None:
     stated.title = _fuller(stated.title, event.title)
     stated.agent_type = _fuller(stated.agent_type, event.agent_type)
     stated.name = _fuller(stated.name, event.name)
-    stated.parent_agent = _fuller(stated.parent_agent, scope.parent_agent)
+    stated.parent_agent = _fuller(stated.parent_agent, event.scope.parent_agent)
     stated.background = stated.background or bool(event.background)
     stated.from_main = stated.from_main or event.from_main
     _remember(stated, Told("opened", event.source, event.observation))
+
+
+def words_of(event: MessageSaid) -> str:
+    return "\n\n".join(text.normal for text in event.part.texts if text.normal)
 
 
 def _take_prompt(stated: Stated, event: TaskOpened) -> None:
@@ -96,95 +186,3 @@ def _remember(stated: Stated, told: Told) -> None:
         return
     rest = [one for one in stated.told if one not in same]
     stated.told = tuple(sorted([*rest, told], key=lambda one: (one.rule, one.source, one.tool)))
-
-
-def moved(world: World, event: TaskMoved) -> None:
-    scope = event.scope
-    note_told(world, scope, event.at)
-    agent = line_agent(world, scope, event.under)
-    if not agent:
-        turns.end_turn(world, event)
-        return
-    _, stated = stated_task(world, scope.project, scope.session, agent)
-    _remember(stated, Told("moved", event.source, event.observation))
-    if event.at and (event.at, event.status) > (stated.moved, stated.status):
-        stated.moved, stated.status, stated.native = event.at, event.status, event.native
-
-
-def referred(world: World, event: TaskReferred) -> None:
-    scope = event.scope
-    note_told(world, scope, event.at)
-    if not scope.agent:
-        _tie_run(world, event)
-        return
-    task, stated = stated_task(world, scope.project, scope.session, scope.agent)
-    if event.run:
-        stated.run = _fuller(stated.run, event.run)
-        world.add(key("run-tasks", scope.project, scope.session, event.run), 0, task.id)
-        _remember(stated, Told("opened", event.source, event.observation))
-    if event.tool:
-        stated.parent_agent = _fuller(stated.parent_agent, scope.parent_agent)
-        _remember(stated, Told(event.rule, event.source, event.observation, event.tool))
-        tool = _tool(world, scope, event.tool)
-        was = toolcalls.remembered(tool)
-        tool.named = True
-        world.add(key("via", scope.project, scope.session, event.tool), 0, task.id)
-        results.report_agent(tool, NamedAgent(event.at, event.observation, scope.agent, event.rule))
-        toolcalls.settle(world, was, tool)
-
-
-def name_origin(world: World, scope: Scope, native: str) -> None:
-    """Whoever ran inside this call is a task of it, named or not."""
-    tool = _tool(world, scope, native)
-    task = ids.agent_task_id(scope.project, scope.session, INSIDE + native)
-    world.add(key("via", scope.project, scope.session, native), 0, task)
-    was = toolcalls.remembered(tool)
-    tool.named = True
-    toolcalls.settle(world, was, tool)
-
-
-def _tie_run(world: World, event: TaskReferred) -> None:
-    scope = event.scope
-    if event.run and event.tool:
-        world.add(key("run", scope.project, scope.session, event.run), 0, f"{event.tool} {event.observation}")
-        for _, ref in world.find(key("run-tasks", scope.project, scope.session, event.run)):
-            world.retold[ref] = None
-
-
-def _tool(world: World, scope: Scope, native: str) -> ToolCall:
-    id = ids.tool_call_id(scope.project, scope.session, native)
-    return world.tool(id) or ToolCall(id, native, scope.project, scope.session)
-
-
-def tool_called(world: World, event: ToolCalled) -> None:
-    """Reported by itself: it fills in what is not known yet, and asks for nothing."""
-    note_told(world, event.scope, event.at)
-    tool = _tool(world, event.scope, event.use.id)
-    was = toolcalls.remembered(tool)
-    if not tool.call and (not tool.opened or event.at < tool.opened):
-        tool.name, tool.opened = event.use.name, event.at
-        tool.title, tool.agent_type = event.use.title, event.use.agent_type
-        toolcalls.settle(world, was, tool)
-
-
-def tool_returned(world: World, event: ToolReturned) -> None:
-    result = event.result
-    if not result.id:
-        return
-    note_told(world, event.scope, event.at)
-    tool = _tool(world, event.scope, result.id)
-    was = toolcalls.remembered(tool)
-    status = event.status or ("error" if result.error else "ok")
-    told = Returned(event.at, event.observation, status, result.receipt, event.source)
-    if tool.told is None or _earlier(told, tool.told):
-        tool.told = told
-    if not result.receipt and (tool.closing is None or _earlier(told, tool.closing)):
-        tool.closing = told
-    if result.agent:
-        results.report_agent(tool, NamedAgent(event.at, event.observation, result.agent))
-    toolcalls.settle(world, was, tool)
-
-
-def _earlier(one: Returned, other: Returned) -> bool:
-    """A transcript or a stream has the result's own words, a hook only what its tool handed over."""
-    return (one.source == "hook", one.at, one.observation) < (other.source == "hook", other.at, other.observation)

@@ -5,6 +5,7 @@ Pairing is a pure function of the set of offers and claims: any order of arrival
 
 from msgspec import Struct
 
+from ramify.linking import speaker
 from ramify.linking.conversation import FAILED, before, earlier_alike, first_attempt, repeats_words
 from ramify.linking.results import WORKFLOW
 from ramify.linking.toolcalls import claimants
@@ -49,7 +50,8 @@ def resolve(world: World, seeds: list[str]) -> dict[str, tuple[Call, Pairing]]:
         return alone
     window = {claim.project: world.rules.window_of(claim.project) for claim in claims}
     silent = {claim.id for claim in claims if not claim.agent and sends_agents(world, claim)}
-    found = pair(offers, claims, window, silent)
+    agents = {claim.id: speaker.reported(world, claim) for claim in claims}
+    found = pair(offers, claims, window, silent, agents)
     return alone | {claim.id: (claim, found[claim.id]) for claim in claims}
 
 
@@ -104,7 +106,7 @@ def is_shared(offer: Offer) -> bool:
 
 def exact_offers(world: World, call: Call) -> list[ToolCall]:
     """Tool calls that name this very agent, or that this agent's own request names."""
-    agent = call.agent or call.told_agent
+    agent = speaker.reported(world, call)
     found = world.tools_at(key("agent", call.project, call.session, agent)) if agent else []
     for native in (call.own_via, call.told_via):
         if native and (tool := world.tool(ids.tool_call_id(call.project, call.session, native))):
@@ -118,11 +120,13 @@ def offers_by_prompt(world: World, call: Call) -> list[ToolCall]:
     return [tool for prompt in call.claims for tool in world.tools_at(key("offer", *scope, prompt))]
 
 
-def pair(offers: list[Offer], claims: list[Call], windows: dict[str, int], silent: set[str]) -> dict[str, Pairing]:
+def pair(
+    offers: list[Offer], claims: list[Call], windows: dict[str, int], silent: set[str], agents: dict[str, str]
+) -> dict[str, Pairing]:
     found = {claim.id: Pairing() for claim in claims}
     taken: dict[str, str] = {}
     for claim in claims:
-        _pair_exactly(claim, offers, found[claim.id], taken)
+        _pair_exactly(claim, agents[claim.id], offers, found[claim.id], taken)
     retried: set[str] = set()
     for position, claim in enumerate(claims):
         mine = found[claim.id]
@@ -158,11 +162,10 @@ def _alone(world: World, claim: Call) -> Pairing:
     return Pairing(attempt_of=_answered_before(claim, earlier, {one.id: Pairing(one.attempt_of) for one in earlier if not one.offer}))
 
 
-def _pair_exactly(claim: Call, offers: list[Offer], mine: Pairing, taken: dict[str, str]) -> None:
+def _pair_exactly(claim: Call, agent: str, offers: list[Offer], mine: Pairing, taken: dict[str, str]) -> None:
     for offer in offers:
         if offer.tool.id in taken or not before(offer.caller, claim) or offer.tool.project != claim.project:
             continue  # nobody is started by a call that came after it: so nobody can be its own ancestor
-        agent = claim.agent or claim.told_agent
         if agent and offer.tool.agent == agent and offer.tool.session == claim.session:
             rule, certainty = offer.tool.agent_rule or "agent-id-in-result", 1.0
         elif claim.told_via and offer.tool.native == claim.told_via and offer.tool.session == claim.session:

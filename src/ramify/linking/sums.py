@@ -6,7 +6,6 @@ Cumulative on both sides, so that a call which the client counted a turn later i
 from msgspec import structs
 
 from ramify.linking import rollup, turns
-from ramify.linking.statement import note_told
 from ramify.linking.world import FOREVER, World, key
 from ramify.model.entity import Call, Conversation, Report
 from ramify.model.event import UsageReported
@@ -15,7 +14,6 @@ from ramify.model.usage import NOTHING, Usage
 
 def reported(world: World, event: UsageReported) -> None:
     scope = event.scope
-    note_told(world, scope, event.at)
     conversation = turns.conversation_of(scope.project, scope.session)
     total = NOTHING
     for _, tokens, cost in event.models:
@@ -27,35 +25,50 @@ def reported(world: World, event: UsageReported) -> None:
         row.turn = Usage(0, event.turn.input, event.turn.output, event.turn.cache_read, event.turn.write_5m + event.turn.write_1h)
     world.save("reports", row)
     world.mark(key("reports", conversation), event.at, event.observation)
-    known = world.conversation(conversation)
-    if known is not None and event.at > known.reported:
-        known.reported = event.at
-        world.save("conversations", known)
     world.recounted[conversation] = None
 
 
-def compare(world: World, conversation: str) -> None:
+def compare(world: World) -> None:
+    """Once for all that came together: what it costs grows with the length of the conversations."""
+    for conversation in world.recounted:
+        _compare(world, conversation)
+    world.recounted.clear()
+
+
+def _compare(world: World, conversation: str) -> None:
     """Books anew what the reports say beyond the calls that began before them."""
     row = world.conversation(conversation)
     every = [report for _, ref in world.span(key("reports", conversation)) if (report := world.report(ref))]
     if row is None or not every:
         return
-    members = world.members(conversation)
+    before = {report.task for report in every}
+    row.summed = _until(world, row, every[-1], FOREVER)
+    more = _beyond_calls(world, row, every)
+    for report in every:
+        _assign(world, row, report, more.get(report.id, NOTHING))
+    for task in sorted((before | {report.task for report in every}) - {""}):
+        booked = sum((report.booked for report in every if report.task == task), NOTHING)
+        rollup.book(world, "tasks", world.task(task), booked)
+    rollup.book(world, "conversations", row, sum((report.booked for report in every), NOTHING))
+    world.save("conversations", row)
+
+
+def _beyond_calls(world: World, row: Conversation, every: list[Report]) -> dict[str, Usage]:
+    members = [call for call in world.members(row.id) if call.started <= row.summed]
     used = _believed(every, bool(row.forked_from)) if _is_partly_seen(members) else []
     calls = sorted(((call.started, rollup.counted(call)) for call in members), key=lambda one: one[0])
     told, booked, explained, at = NOTHING, NOTHING, NOTHING, 0
     base, previous = NOTHING, NOTHING
-    for report in every:
-        more = NOTHING
-        if report in used:
-            told, base = _total(told, base, report, previous)
-            previous = report.usage
-            until = _until(world, row, report, report is used[-1])
-            while at < len(calls) and calls[at][0] <= until:
-                explained, at = explained + calls[at][1], at + 1
-            more = _beyond(_beyond(told, explained), booked)
-            booked = booked + more
-        _book(world, row, report, more)
+    found: dict[str, Usage] = {}
+    for report in used:
+        told, base = _total(told, base, report, previous)
+        previous = report.usage
+        until = _until(world, row, report, FOREVER if report is used[-1] else report.at)
+        while at < len(calls) and calls[at][0] <= until:
+            explained, at = explained + calls[at][1], at + 1
+        found[report.id] = _beyond(_beyond(told, explained), booked)
+        booked = booked + found[report.id]
+    return found
 
 
 def _is_partly_seen(calls: list[Call]) -> bool:
@@ -74,12 +87,10 @@ def _total(told: Usage, base: Usage, report: Report, previous: Usage) -> tuple[U
     return base + report.usage, base
 
 
-def _until(world: World, row: Conversation, report: Report, last: bool) -> int:
+def _until(world: World, row: Conversation, report: Report, otherwise: int) -> int:
     """A report is written down when its run is over: all that began before the next prompt is in it."""
-    if last:
-        return FOREVER
     following = world.span(turns.turns_key(turns.TIME, row.project, row.session), report.at + 1, limit=1)
-    return following[0][0] - 1 if following else report.at
+    return following[0][0] - 1 if following else otherwise
 
 
 def _believed(reports: list[Report], forked: bool) -> list[Report]:
@@ -98,11 +109,8 @@ def _beyond(one: Usage, other: Usage) -> Usage:
     return structs.replace(tokens, cost_nano=0 if unpriced else max(more.cost_nano, 0), unpriced=int(unpriced))
 
 
-def _book(world: World, row: Conversation, report: Report, more: Usage) -> None:
+def _assign(world: World, row: Conversation, report: Report, more: Usage) -> None:
     root = turns.root_at(world, row.project, row.session, report.at) if more != NOTHING else ""
-    if (report.booked, report.task) == (more, root):
-        return
-    rollup.book(world, row, report.task, NOTHING - report.booked)
-    rollup.book(world, row, root, more)
-    report.booked, report.task = more, root
-    world.save("reports", report)
+    if (report.booked, report.task) != (more, root):
+        report.booked, report.task = more, root
+        world.save("reports", report)

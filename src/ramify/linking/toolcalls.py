@@ -6,11 +6,12 @@ cleared follow from the difference.
 
 from msgspec import structs
 
-from ramify.linking import corrected, delegated
+from ramify.linking import corrected, delegated, warmups
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, ToolCall
 
+STAND_IN = "@"  # before the name of a tool call that stands for whoever ran inside it
 OUTCOMES = {"completed": "completed", "failed": "failed", "killed": "canceled", "stopped": "canceled"}
 
 
@@ -40,14 +41,14 @@ def settle(world: World, was: ToolCall, tool: ToolCall) -> None:
         wake_claimants(world, was)
         if (was.prompt, was.agent, was.name, was.named) != (tool.prompt, tool.agent, tool.name, tool.named):
             wake_claimants(world, tool)
-        if tool.named:
-            for _, ref in world.find(key("via", tool.project, tool.session, tool.native)):
-                world.retold[ref] = None
-        wake_lines(world, tool)
-    if tool.agent and was.agent != tool.agent:
-        _move_what_was_inside(world, tool)
-        for _, ref in world.find(key("warm-up", tool.project, tool.session, tool.agent)):
-            world.unplaced[ref] = None  # somebody asked for it after all
+        _wake_told(world, tool)
+        _wake_lines(world, was)
+    if _offered(was) != _offered(tool) or was.told != tool.told:
+        _wake_lines(world, tool)
+    if was.agent != tool.agent:  # reports may say only inside which tool call something happened
+        world.renamed.setdefault((tool.project, tool.session, tool.native), was.agent)
+        for agent in (was.agent, tool.agent):
+            warmups.wake(world, tool.project, tool.session, agent)
     delegated.match_again(world, was, tool)
     settle_outcome(world, tool)
 
@@ -78,26 +79,18 @@ def _put_keys(world: World, was: ToolCall, tool: ToolCall) -> None:
 
 
 def _indexed(tool: ToolCall) -> tuple[object, ...]:
-    return (tool.call, tool.name, tool.prompt, tool.agent, tool.agent_at, tool.result_text, tool.closed)
+    return (tool.call, tool.opened, tool.name, tool.prompt, tool.agent, tool.agent_at, tool.result_text, tool.closed)
 
 
 def _keys(world: World, tool: ToolCall) -> set[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
-    caller = world.call(tool.call)
-    if tool.prompt and caller is not None:
-        found.add((key("offer", tool.project, tool.session, tool.prompt), caller.started))
+    if tool.prompt and tool.call:
+        found.add((key("offer", tool.project, tool.session, tool.prompt), tool.opened))
     if tool.agent:
         found.add((key("agent", tool.project, tool.session, tool.agent), tool.agent_at))
     if words := delegated.words_back(world, tool):
         found.add((key("result", tool.project, tool.session, words), tool.closed))
     return found
-
-
-def wake_lines(world: World, tool: ToolCall) -> None:
-    """Lines that an old client's transcript tells of, without naming their agents, may be its child."""
-    if tool.prompt and tool.session:
-        for _, ref in world.find(key("lines", tool.project, tool.session, tool.prompt)):
-            world.retold[ref] = None
 
 
 def wake_claimants(world: World, tool: ToolCall) -> None:
@@ -129,23 +122,65 @@ def named_agent(world: World, tool: ToolCall) -> list[Call]:
     return [first] if first else []
 
 
-def _move_what_was_inside(world: World, tool: ToolCall) -> None:
-    """Reports may say only inside which tool call something happened: now it is known who it was."""
-    task = ids.agent_task_id(tool.project, tool.session, tool.agent)
-    for _, ref in world.find(key("under", tool.project, tool.session, tool.native)):
-        call, message = world.call(ref), world.message(ref)
-        if call is not None and call.agent != tool.agent:
-            call.agent = tool.agent
-            world.save("calls", call)
-            world.unplaced[call.id] = None
-            wire = world.call(call.twin)
-            if wire is not None and not wire.agent:
-                wire.told_agent = tool.agent
-                world.save("calls", wire)
-                world.unplaced[wire.id] = None
-        if message is not None and message.line != task:
-            message.line, message.agent = task, tool.agent
-            world.save("messages", message)
+def adopt(world: World, tool: ToolCall, task: str) -> None:
+    """Reports say that it started this task."""
+    if tool.told_child != task:
+        tool.told_child = task
+        world.save("tools", tool)
+    put_child(world, tool)
+
+
+def disown(world: World, tool: ToolCall, task: str) -> None:
+    """They say so no longer: whoever else is said to be its child may be."""
+    if tool.told_child != task:
+        return
+    tool.told_child = ""
+    world.save("tools", tool)
+    put_child(world, tool)
+    _wake_told(world, tool)
+    _wake_lines(world, tool)
+
+
+def _wake_told(world: World, tool: ToolCall) -> None:
+    """Tasks that reports give to this call, by whatever name."""
+    if _is_told(world, tool):
+        for _, ref in world.find(key("via", tool.project, tool.session, tool.native)):
+            world.retold[ref] = None
+        world.retold[ids.agent_task_id(tool.project, tool.session, STAND_IN + tool.native)] = None
+
+
+def _is_told(world: World, tool: ToolCall) -> bool:
+    conversation = world.conversation(ids.session_conversation_id(tool.project, tool.session)) if tool.session else None
+    return conversation is not None and conversation.told
+
+
+def put_child(world: World, tool: ToolCall) -> None:
+    """The task that it started: what the wire shows counts for more than what reports name."""
+    claim = world.call(tool.paired)
+    child = begun_by(claim) if claim is not None else tool.told_child
+    if tool.child == child:
+        return
+    left = world.task(tool.child)
+    if left is not None and left.outcome:
+        left.outcome, left.outcome_at = "", 0
+        world.save("tasks", left)
+    tool.child = child
+    world.save("tools", tool)
+    settle_outcome(world, tool)
+    _wake_lines(world, tool)
+
+
+def begun_by(call: Call) -> str:
+    """The task that begins with a call."""
+    agent = call.agent or call.told_agent
+    return ids.agent_task_id(call.project, call.session, agent) if agent else ids.opened_task_id(call.id)
+
+
+def _wake_lines(world: World, tool: ToolCall) -> None:
+    """A line that a report tells of, without naming its agent, may be the same task."""
+    if tool.prompt and _is_told(world, tool):
+        for _, ref in world.find(key("lines", tool.project, tool.session, tool.prompt)):
+            world.retold[ref] = None
 
 
 def settle_outcome(world: World, tool: ToolCall) -> None:

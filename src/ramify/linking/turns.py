@@ -12,6 +12,7 @@ from ramify.model.event import TaskMoved
 
 SLACK = 2_000_000  # a prompt is written down a moment before or after its request leaves
 FILE, TIME = "file", "time"
+ASKED, TOLD = "words-asked", "words-told"
 
 
 def conversation_of(project: str, session: str) -> str:
@@ -30,13 +31,13 @@ def ends_key(project: str, session: str) -> int:
     return key("ends", project, session)
 
 
-def loose_key(project: str, session: str) -> int:
-    """Sub-tasks that belong to whatever prompt was the newest at their time."""
-    return key("loose-told", project, session)
+def marks_key(project: str, session: str) -> int:
+    """Words about how a turn went that do not end it."""
+    return key("marks", project, session)
 
 
-def words_key(project: str, session: str, words: str) -> int:
-    return key("prompt-words", project, session, " ".join(words.split()))
+def words_key(kind: str, project: str, session: str, words: str) -> int:
+    return key(kind, project, session, " ".join(words.split()))
 
 
 # -- where something stands --------------------------------------------------------------------------------------------
@@ -70,7 +71,11 @@ def turn_of(world: World, row: Call | Message) -> str:
     began = boundary(world, row.project, row.session, at)
     if known and known[0][0] >= began:
         return known[0][1]
-    return ids.short("task", row.project, "turn", row.session, began)
+    return guessed_root(row.project, row.session, began)
+
+
+def guessed_root(project: str, session: str, began: int) -> str:
+    return ids.short("task", project, "turn", session, began)
 
 
 def boundary(world: World, project: str, session: str, at: int) -> int:
@@ -81,18 +86,14 @@ def boundary(world: World, project: str, session: str, at: int) -> int:
     for when, ref in reversed(world.span(place, 0, at - 1, 64, newest=True)):
         if after.startswith("turn "):
             return when
-        after = ref if not ref.startswith("mark ") else after
+        after = ref
     return 0
 
 
 def _own_ends(ends: list[tuple[int, str]]) -> list[tuple[int, str]]:
     """Of a turn whose prompt is unknown: its end, and those of the turns that notifications began behind it."""
-    found: list[tuple[int, str]] = []
-    for end in ends:
-        if end[1].startswith("turn ") and any(not ref.startswith("mark ") for _, ref in found):
-            break
-        found.append(end)
-    return found
+    following = (place for place, (_, ref) in enumerate(ends) if place and ref.startswith("turn "))
+    return ends[: next(following, len(ends))]
 
 
 def reported_root(world: World, call: Call, asked: str | None) -> str:
@@ -107,9 +108,8 @@ def reported_root(world: World, call: Call, asked: str | None) -> str:
         return found if task is not None and task.stated is not None and not task.stated.guessed else ""
     if not asked:
         return ""
-    found_words = world.find(words_key(call.project, call.session, asked))
-    fitting = [ref for at, ref in found_words if at <= call.started + SLACK]
-    return fitting[-1] if fitting else ""
+    fitting = world.span(words_key(TOLD, call.project, call.session, asked), 0, call.started + SLACK, 1, newest=True)
+    return fitting[0][1] if fitting else ""
 
 
 # -- what divides it ---------------------------------------------------------------------------------------------------
@@ -137,48 +137,24 @@ def open_turn(world: World, row: Message, words: str) -> None:
     task.stated = task.stated or Stated()
     task.stated.opened, task.stated.prompt = row.at, words
     task.conversation, task.line = conversation_of(row.project, row.session), conversation_of(row.project, row.session)
-    task.session, task.opened = row.session, row.at
+    task.session = row.session
     world.save("tasks", task)
-    world.add(words_key(row.project, row.session, words), row.at, id)
+    world.mark(words_key(TOLD, row.project, row.session, words), row.at, id)
     for axis, place in ((TIME, row.at), (FILE, row.position)):
         if place:
             world.mark(turns_key(axis, row.project, row.session), place, id)
             _move_what_follows(world, axis, row.project, row.session, place)
-    _wake_wire(world, row.project, row.session)
+    _wake_wire(world, row, words)
     world.retold[id] = None
-    _ask_again(world, row.project, row.session, row.at + 1)
-
-
-def asked_key(project: str, session: str) -> int:
-    return key("asked", project, session)
-
-
-def began(world: World, row: Message) -> bool:
-    """Whether a prompt that a stream shows began a turn: while one runs, it only joins it."""
-    before = world.span(turns_key(TIME, row.project, row.session), 0, row.at - 1, 1, newest=True)
-    if not before:
-        return True
-    return any(not ref.startswith("mark ") for _, ref in world.span(ends_key(row.project, row.session), before[0][0], row.at))
-
-
-def _ask_again(world: World, project: str, session: str, at: int) -> None:
-    """A turn's beginning or end came later than the prompts behind it."""
-    for _, ref in world.span(asked_key(project, session), at):
-        row = world.message(ref)
-        if row is None or row.source == "transcript" or row.opens == began(world, row):
-            continue
-        row.opens = not row.opens
-        world.save("messages", row)
-        if not row.opens:
-            close_turn(world, row)
-        elif (event := world.loader.message(row.observation)) is not None:
-            open_turn(world, row, "\n\n".join(text.normal for text in event.part.texts if text.normal))
-        place_again(world, row.id)
 
 
 def lift_turn(world: World, row: Message) -> None:
     """Takes a prompt off its place; another source knows a better one."""
     id = root_id(row)
+    task = world.task(id)
+    if task is not None and task.stated is not None:
+        world.unmark(words_key(TOLD, row.project, row.session, task.stated.prompt), row.at, id)
+        _wake_wire(world, row, task.stated.prompt)
     for axis, place in ((TIME, row.at), (FILE, row.position)):
         if place:
             world.unmark(turns_key(axis, row.project, row.session), place, id)
@@ -187,17 +163,46 @@ def lift_turn(world: World, row: Message) -> None:
 
 def close_turn(world: World, row: Message) -> None:
     """It was no prompt of this session after all."""
-    id = root_id(row)
     lift_turn(world, row)
-    task = world.task(id)
-    if task is not None and task.stated is not None:
-        world.remove(words_key(row.project, row.session, task.stated.prompt), row.at, id)
-    if task is not None:
-        rollup.forget_root(world, id, (task.kind, task.conversation, task.opened))
-        task.stated = None
+    task = world.task(root_id(row))
+    if task is None:
+        return
+    task.stated = None
+    if task.calls:
         world.save("tasks", task)
-        if not task.calls:
-            world.drop("tasks", id)
+    else:
+        rollup.drop(world, task)
+
+
+# -- prompts of a stream, which does not say where a turn began ----------------------------------------------------------
+
+
+def ask(world: World, row: Message) -> None:
+    world.mark(_asked_key(row.project, row.session), row.at, row.id)
+    _doubt_next(world, row.project, row.session, row.at + 1)
+
+
+def unask(world: World, row: Message) -> None:
+    world.unmark(_asked_key(row.project, row.session), row.at, row.id)
+    _doubt_next(world, row.project, row.session, row.at + 1)
+
+
+def began(world: World, row: Message) -> bool:
+    """Whether a prompt began a turn: one that comes before the end of the turn that the one before it is in joins it."""
+    places = (turns_key(TIME, row.project, row.session), _asked_key(row.project, row.session))
+    earlier = [found[0][0] for place in places if (found := world.span(place, 0, row.at - 1, 1, newest=True))]
+    if not earlier:
+        return True
+    return bool(world.span(ends_key(row.project, row.session), max(earlier), row.at, 1))
+
+
+def _asked_key(project: str, session: str) -> int:
+    return key("asked", project, session)
+
+
+def _doubt_next(world: World, project: str, session: str, at: int) -> None:
+    for _, ref in world.span(_asked_key(project, session), at, limit=1):
+        world.doubted[ref] = None
 
 
 def root_id(row: Message) -> str:
@@ -212,17 +217,18 @@ def _move_what_follows(world: World, axis: str, project: str, session: str, plac
         place_again(world, ref)
     if before := _newest(world, axis, project, session, place - 1):
         world.retold[before] = None
-    for _, ref in world.find(loose_key(project, session)):
-        world.retold[ref] = None
+    if axis == TIME:
+        _doubt_next(world, project, session, place + 1)
+        rollup.wake_loose_told(world, conversation_of(project, session))
     conversation = world.conversation(conversation_of(project, session))
-    if conversation is not None and conversation.reported:
+    if conversation is not None and conversation.summed:
         world.recounted[conversation.id] = None
 
 
 def place_again(world: World, ref: str) -> None:
     call = world.call(ref)
     if call is not None:
-        world.unplaced[ref] = None
+        world.unplaced[ref] = world.retold[call.task] = None
         if call.twin:
             world.unplaced[call.twin] = None
         return
@@ -232,37 +238,57 @@ def place_again(world: World, ref: str) -> None:
         world.save("messages", row)
 
 
-def _wake_wire(world: World, project: str, session: str) -> None:
-    """Root tasks that the wire opened by the same words are this one."""
-    for _, ref in world.find(key("roots", conversation_of(project, session))):
-        task = world.task(ref)
-        if task is not None and task.first and task.stated is None:
-            world.unplaced[task.first] = None
+def note_words(world: World, call: Call, asked: str) -> None:
+    """A call of the wire that opens a root task by its words; a report may tell of the same prompt."""
+    world.mark(words_key(ASKED, call.project, call.session, asked), call.started, call.id)
+
+
+def _wake_wire(world: World, row: Message, words: str) -> None:
+    for _, ref in world.span(words_key(ASKED, row.project, row.session, words), row.at - SLACK):
+        world.unplaced[ref] = None
 
 
 def end_turn(world: World, event: TaskMoved) -> None:
-    scope = event.scope
-    mark = "wake" if event.wakes else "turn" if event.ends_turn else "mark"
-    place = ends_key(scope.project, scope.session)
-    earlier = world.span(place, 0, event.at - 1, 1, newest=True)
-    world.mark(place, event.at, f"{mark} {event.status} {event.native or '-'} {event.observation}")
+    world.mark(*_end(event))
+    _place_around(world, event)
+
+
+def unend_turn(world: World, event: TaskMoved) -> None:
+    world.unmark(*_end(event))
+    _place_around(world, event)
+
+
+def _end(event: TaskMoved) -> tuple[int, int, str]:
+    place = ends_key if event.wakes or event.ends_turn else marks_key
+    kind = "wake" if event.wakes else "turn"
+    return place(event.scope.project, event.scope.session), event.at, f"{kind} {event.status} {event.native or '-'} {event.observation}"
+
+
+def _place_around(world: World, event: TaskMoved) -> None:
+    """Only a turn's end tells whether a prompt began it."""
+    project, session = event.scope.project, event.scope.session
+    earlier = world.span(ends_key(project, session), 0, event.at - 1, 1, newest=True)
     since = earlier[0][0] if earlier else 0
-    if root := turn_at(world, scope.project, scope.session, event.at):
-        world.retold[root] = None
-    if mark != "mark":
-        _ask_again(world, scope.project, scope.session, event.at)
-        for _, ref in world.span(main_key(TIME, scope.project, scope.session), since):
-            place_again(world, ref)  # only its end tells whether a prompt began this turn
+    for at in (since, event.at):
+        world.retold[turn_at(world, project, session, at)] = None
+        world.retold[guessed_root(project, session, boundary(world, project, session, at))] = None
+    if event.wakes or event.ends_turn:
+        _doubt_next(world, project, session, event.at)
+        for _, ref in world.span(main_key(TIME, project, session), since):
+            place_again(world, ref)
 
 
 def last_end(world: World, task: Task) -> tuple[int, str, str]:
     """When and how the reports say that this root task ended: the newest word before the next prompt."""
     following = world.span(turns_key(TIME, task.project, task.session), task.opened + 1, limit=1)
     until = following[0][0] - 1 if following else FOREVER
+    ends = ends_key(task.project, task.session)
     if task.stated is not None and task.stated.guessed:
-        found = _own_ends(world.span(ends_key(task.project, task.session), task.opened, limit=16))
+        found = _own_ends(world.span(ends, task.opened, limit=16))
+        until = found[-1][0] if found else until
     else:
-        found = world.span(ends_key(task.project, task.session), task.opened, until, 1, newest=True)
+        found = world.span(ends, task.opened, until, 1, newest=True)
+    found = sorted([*found, *world.span(marks_key(task.project, task.session), task.opened, until, 1, newest=True)])
     if not found:
         return 0, "", ""
     at, ref = found[-1]

@@ -59,6 +59,8 @@ class World:
         self.agenda: dict[str, None] = {}
         self.openings: dict[str, None] = {}
         self.unplaced: dict[str, None] = {}
+        self.renamed: dict[tuple[str, str, str], str] = {}  # tool calls whose agent is another now, and which it was
+        self.doubted: dict[str, None] = {}  # messages that may be prompts, or no longer
         self.retold: dict[str, None] = {}  # tasks of which a report said something new
         self.recounted: dict[str, None] = {}  # conversations whose client's sums must be compared again
         self.aliases: dict[str, str] = {}  # ids that root tasks had before a report told of their prompt

@@ -135,6 +135,7 @@ class Call(Struct, array_like=True):
     order: int = 0  # where a transcript has it; 0: only its time is known
     told_via: str = ""  # the tool call inside which a report has it
     origin: str = ""  # the opening with which its line began
+    beside: str = ""  # a message of it on a side line, where the agent itself is not named
 
 
 class ToolCall(Struct, array_like=True):
@@ -172,6 +173,10 @@ class ToolCall(Struct, array_like=True):
     shown: str = ""  # the report that shows the call itself
     path: str = ""  # the file that it is about
     told_agent: NamedAgent | None = None  # the agent, as a report has it
+    shown_at: int = 0  # when that report was made
+    shown_by: str = ""  # and its source
+    paired: str = ""  # the task that the wire found to be its child
+    told_child: str = ""  # and the one that reports name
 
 
 class Task(Struct, array_like=True):
@@ -230,11 +235,12 @@ class Conversation(Struct, array_like=True):
     steady: int = 0  # the last activity of calls that can never move elsewhere
     told: bool = False  # somebody reported about it
     extra: Usage = NOTHING  # what the client counted and no call explains
-    reported: int = 0  # when the client's newest sum was reported
+    summed: int = 0  # calls that began later are in none of the client's sums
     forked_at: int = 0  # the newest message that it has from there
     client_at: int = 0  # when that client was seen first
     born: int = 0  # its first sign of life, and where that stands: what follows and is older is another session's
     born_place: int = 0
+    heard: int = 0  # the earliest that was heard of it, copies included
 
 
 class Message(Struct, array_like=True):
@@ -259,6 +265,9 @@ class Message(Struct, array_like=True):
     opens: bool = False  # a root task
     command: int = 0  # 1: a slash command's text, 2: the body behind one, 3: a local command's output
     echo: bool = False  # told without an id, and told by another source with one
+    told_agent: str = ""  # the agent that said it, where it is named
+    also: tuple[str, ...] = ()  # further observations of its session that tell of it
+    said: int = 0  # when it was said first, where other sessions hold it too
 
 
 class Report(Struct, array_like=True):

@@ -1,0 +1,79 @@
+"""Who speaks, where a source names only the tool call inside which it was said, or the side line that it is on.
+
+Such a name is a stand-in: it gives way to the agent's own id as soon as anybody tells it.
+"""
+
+from ramify.linking import toolcalls
+from ramify.linking.world import World, key
+from ramify.model import ids
+from ramify.model.entity import Call, Message
+
+INSIDE = toolcalls.STAND_IN  # before a name that is no agent's id: whoever ran inside a tool call, or on a side line
+SIDE = INSIDE + "line "
+
+
+def of_message(world: World, row: Message) -> str:
+    return row.told_agent or _inside(world, row.project, row.session, row.under) or (side_of(row) if row.side else "")
+
+
+def of_call(world: World, call: Call) -> str:
+    named = call.told_agent or _inside(world, call.project, call.session, call.under)
+    return named or side_of_call(world, call)
+
+
+def of_tool(world: World, project: str, session: str, native: str) -> str:
+    """Whoever ran inside a tool call."""
+    return _inside(world, project, session, native)
+
+
+def side_of(row: Message) -> str:
+    return f"{SIDE}{row.start or row.native}"
+
+
+def side_of_call(world: World, call: Call) -> str:
+    row = world.message(call.beside)
+    return side_of(row) if row else ""
+
+
+def is_stand_in(agent: str) -> bool:
+    return agent.startswith(INSIDE)
+
+
+def _inside(world: World, project: str, session: str, native: str) -> str:
+    if not native:
+        return ""
+    tool = world.tool(ids.tool_call_id(project, session, native))
+    return tool.agent if tool and tool.agent else INSIDE + native
+
+
+# -- calls of clients that do not name the agent on the wire ------------------------------------------------------------
+
+
+def reported(world: World, call: Call) -> str:
+    """The agent of a call: by its own word, or by that of a report of the same answer."""
+    twin = world.call(call.twin)
+    return call.agent or (twin.agent if twin is not None and not is_stand_in(twin.agent) else "")
+
+
+def name_wire(world: World, call: Call) -> None:
+    """Where no report has its answer, the tool call that it was paired with may be known to have started an agent."""
+    if call.agent:
+        return
+    tool, twin = world.tool(call.offer), world.call(call.twin)
+    agent = reported(world, call) if twin is not None else tool.agent if tool is not None and tool.named else ""
+    via = twin.under if twin is not None else ""
+    if (call.told_agent, call.told_via) == (agent, via):
+        return
+    _note_via(world, call, via)
+    call.told_agent, call.told_via = agent, via
+    world.save("calls", call)
+    world.unplaced[call.id] = world.openings[call.id] = None
+    if tool is not None:
+        toolcalls.put_child(world, tool)
+
+
+def _note_via(world: World, call: Call, via: str) -> None:
+    """The tool call inside which a report has it finds it again."""
+    for native, place in ((call.told_via, world.remove), (via, world.add)):
+        if native and native != call.own_via:
+            place(key("own", ids.tool_call_id(call.project, call.session, native)), call.started, call.id)

@@ -1,0 +1,132 @@
+"""What reports tell of a tool call: that it was asked for, what came back, which agent it started."""
+
+from ramify.linking import results, toolcalls
+from ramify.linking.world import World, key
+from ramify.model import ids
+from ramify.model.entity import NamedAgent, Returned, ToolCall
+from ramify.model.event import Event, ModelAnswered, Part, Scope, TaskReferred, ToolCalled, ToolReturned
+
+Telling = ModelAnswered | ToolCalled | ToolReturned | TaskReferred
+
+
+def tell(world: World, event: Telling, scope: Scope) -> None:
+    for native in natives(event):
+        id = ids.tool_call_id(scope.project, scope.session, native)
+        tool = world.tool(id) or ToolCall(id, native, scope.project, scope.session)
+        was = toolcalls.remembered(tool)
+        world.mark(key("tellers", id), 0, _observation(event))
+        _tell(world, tool, event)
+        toolcalls.settle(world, was, tool)
+
+
+def take_back(world: World, event: Telling, scope: Scope) -> None:
+    """One report turned out to be a copy of another session's: the others tell the row again."""
+    for native in natives(event):
+        tool = world.tool(ids.tool_call_id(scope.project, scope.session, native))
+        if tool is None:
+            continue
+        was = toolcalls.remembered(tool)
+        world.unmark(key("tellers", tool.id), 0, _observation(event))
+        _forget(world, tool)
+        results.tell_again(world, tool)
+        for _, teller in world.span(key("tellers", tool.id)):
+            for other in world.loader.told(teller):
+                if isinstance(other, Telling) and tool.native in natives(other):
+                    _tell(world, tool, other)
+        toolcalls.settle(world, was, tool)
+
+
+def natives(event: Event) -> list[str]:
+    """The tool calls that a report tells of."""
+    match event:
+        case ModelAnswered():
+            return [native for native in dict.fromkeys((_origin(event), *_uses(event))) if native]
+        case ToolCalled():
+            return [event.use.id] if event.use.id else []
+        case ToolReturned():
+            return [event.result.id] if event.result.id else []
+        case TaskReferred():
+            return [event.tool] if event.tool and event.scope.agent else []
+        case _:
+            return []
+
+
+def _uses(event: ModelAnswered) -> list[str]:
+    return [use.id for use in event.part.uses] if event.part is not None else []
+
+
+def _origin(event: ModelAnswered) -> str:
+    """Whoever ran inside a call is a task of it, named or not."""
+    return event.under if event.scope is not None and not event.scope.agent else ""
+
+
+def _observation(event: Telling) -> str:
+    return event.response if isinstance(event, ModelAnswered) else event.observation
+
+
+def _forget(world: World, tool: ToolCall) -> None:
+    """Everything that only reports told."""
+    tool.told = tool.closing = tool.told_agent = None
+    tool.named, tool.shown, tool.shown_at, tool.shown_by = False, "", 0, ""
+    owner = world.call(tool.call)
+    if owner is None or owner.relation == "seen":
+        tool.call, tool.block, tool.name, tool.opened = "", 0, "", 0
+        tool.title, tool.agent_type, tool.path = "", "", ""
+        tool.prompt, tool.prompt_text, tool.server = b"", "", False
+
+
+def _tell(world: World, tool: ToolCall, event: Telling) -> None:
+    match event:
+        case ModelAnswered():
+            tool.named = tool.named or tool.native == _origin(event)
+            if event.part is not None and tool.native in _uses(event):
+                _show(world, tool, event, event.part)
+        case ToolCalled():
+            _introduce(tool, event)
+        case ToolReturned():
+            _return(tool, event)
+        case TaskReferred():
+            tool.named = True
+            results.report_agent(tool, NamedAgent(event.at, event.observation, event.scope.agent, event.rule))
+
+
+def _show(world: World, tool: ToolCall, event: ModelAnswered, part: Part) -> None:
+    """Where the wire has the same answer, its word about the call counts; else a transcript's before a stream's."""
+    if tool.shown and _order(tool.shown_by, tool.shown_at, tool.shown) <= _order(event.source, event.at, event.response):
+        return
+    tool.shown, tool.shown_at, tool.shown_by = event.response, event.at, event.source
+    owner = world.call(tool.call)
+    call = world.call(ids.seen_call_id(tool.project, event.message))
+    wire = world.call(call.twin) if call else None
+    if call is None or (wire is not None and wire.relation != "helper") or (owner is not None and owner.relation != "seen"):
+        return
+    tool.call, tool.opened = call.id, event.at
+    results.describe(world, tool, part, next(use for use in part.uses if use.id == tool.native))
+
+
+def _order(source: str, at: int, observation: str) -> tuple[bool, int, str]:
+    return source != "transcript", at, observation
+
+
+def _introduce(tool: ToolCall, event: ToolCalled) -> None:
+    """Reported by itself: it fills in what is not known yet, and asks for nothing."""
+    if not tool.call and (not tool.opened or (event.at, event.use.name) < (tool.opened, tool.name)):
+        tool.name, tool.opened = event.use.name, event.at
+        tool.title, tool.agent_type = event.use.title, event.use.agent_type
+
+
+def _return(tool: ToolCall, event: ToolReturned) -> None:
+    result = event.result
+    status = event.status or ("error" if result.error else "ok")
+    told = Returned(event.at, event.observation, status, result.receipt, event.source)
+    if tool.told is None or _earlier(told, tool.told):
+        tool.told = told
+    if not result.receipt and (tool.closing is None or _earlier(told, tool.closing)):
+        tool.closing = told
+    if result.agent:
+        results.report_agent(tool, NamedAgent(event.at, event.observation, result.agent))
+
+
+def _earlier(one: Returned, other: Returned) -> bool:
+    """A transcript or a stream has the result's own words, a hook only what its tool handed over."""
+    return (one.source == "hook", one.at, one.observation) < (other.source == "hook", other.at, other.observation)
