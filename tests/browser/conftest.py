@@ -24,7 +24,8 @@ def lacking() -> str:
     return "" if (STATIC / "index.html").exists() else "the page was not built: make web"
 
 
-@pytest.fixture(scope="session")
+# For this folder only: as long as the browser's driver is open, its loop counts as running, and no other test has one.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     if why := lacking():
         if os.environ.get("CI") == "true":
@@ -49,7 +50,7 @@ def person(browser: Browser) -> Iterator[Person]:
         yield somebody
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def told() -> Iterator[World]:
     """A server whose session is over, for tests that only look."""
     with world() as served:

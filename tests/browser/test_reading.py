@@ -102,6 +102,17 @@ def test_a_tool_call_shows_what_it_was_given_beside_what_it_gave_back(told: Worl
     assert left["x"] < right["x"]
 
 
+def test_one_goes_on_to_the_next_thing_that_was_done(told: World, person: Person) -> None:
+    person.opens(f"{told.url}/task/{told.task('Look at the tests')}")
+    person.page.get_by_role("button", name="details").first.click()
+    details = person.page.get_by_role("complementary", name="details")
+    expect(details.get_by_role("heading", level=2)).to_have_text("Grep")
+    person.button("next").click()
+    expect(details.get_by_role("heading", level=2)).to_have_text("Bash")
+    person.presses("k")
+    expect(details.get_by_role("heading", level=2)).to_have_text("Grep")
+
+
 def test_the_bytes_of_the_wire_are_three_clicks_away(told: World, person: Person) -> None:
     person.opens(f"{told.url}/task/{told.task('Weigh the pictures')}?tab=calls")
     person.page.get_by_role("button", name=re.compile(r"\d\d:\d\d:\d\d")).last.click()

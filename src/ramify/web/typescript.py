@@ -47,7 +47,7 @@ def spelled(kind: Any) -> str:
         return " | ".join(f'"{word}"' for word in inner)
     if origin in (Union, types.UnionType):
         return " | ".join(spelled(one) for one in inner)
-    if origin is list:
+    if origin in (list, tuple):
         return f"Array<{spelled(inner[0])}>"
     if origin is dict:
         return f"Record<{spelled(inner[0])}, {spelled(inner[1])}>"

@@ -1,7 +1,7 @@
 // Made by `python -m ramify.web.typescript` from the server's own types. Do not edit.
 
 export interface Batch {
-  records: tuple;
+  records: Array<Sent>;
 }
 
 export interface CacheEntry {

@@ -78,7 +78,7 @@ function Compared({ a, b }: { a: string; b: string }) {
             : `The first ${first} of ${count(steps.length, "step")} are the same; then they part.`}
       </p>
       {first >= 0 && <Parting step={steps[first] as Step} a={a} b={b} />}
-      <Steps lines={folded(steps)} first={first} a={a} b={b} />
+      <Steps steps={steps} first={first} a={a} b={b} />
     </>
   );
 }
@@ -157,14 +157,15 @@ function Thought({ task, action }: { task: string; action: Action | null }) {
   );
 }
 
-function Steps({ lines, first, a, b }: { lines: Line[]; first: number; a: string; b: string }) {
+function Steps({ steps, first, a, b }: { steps: Step[]; first: number; a: string; b: string }) {
   const [open, unfold] = useState(false);
+  const lines: Line[] = open ? steps.map((step, at) => ({ kind: "step", step, at })) : folded(steps);
   return (
     <ol className="steps" aria-label="steps">
       {lines.map((line, at) =>
         line.kind === "folded" ? (
           <li key={at} className="folded">
-            <button type="button" className="quiet" onClick={() => unfold(!open)}>
+            <button type="button" className="quiet" onClick={() => unfold(true)}>
               {count(line.count, "step")} the same
             </button>
           </li>

@@ -35,12 +35,12 @@ export function RunPage({ subject, id }: { subject: Subject; id: string }) {
   const task = useAnswer(drawn && subject === "task" ? () => api.task(id) : null, `${subject}:${id}:${drawn}`);
   const conversation = useAnswer(drawn && subject === "conversation" ? () => api.conversation(id) : null, `${subject}:${id}:${drawn}`);
   const title = task.value?.title ?? conversation.value?.title ?? run.tree?.roots[0]?.title ?? "";
-  const { openTab } = useTabs();
+  const { tabs, openTab } = useTabs();
   useEffect(() => {
     document.title = title ? `${firstLine(title, 60)} – Ramify` : "Ramify";
     if (task.value) openTab({ id, title: title || id, root: task.value.root, parent: task.value.link?.parent ?? null, status: task.value.status });
   }, [task.value, title]);
-  const parent = task.value?.link?.parent;
+  const parent = task.value?.link?.parent ?? tabs.find((one) => one.id === id)?.parent;
   const tab = (at: number) => () => go({ tab: TABS[at] ?? "transcript" });
   useKeys({
     tab1: tab(0), tab2: tab(1), tab3: tab(2), tab4: tab(3), tab5: tab(4), tab6: tab(5),

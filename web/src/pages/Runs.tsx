@@ -76,6 +76,17 @@ export function Runs() {
         )}
       </div>
       {items.length === 0 && <p className="empty">Nothing fits. {count(list.hidden, "run")} hidden by the filter.</p>}
+      {items.length > 0 && (
+        <p className="list-head" aria-hidden="true">
+          <span className="n">calls</span>
+          <span className="n">tokens</span>
+          <span className="n">time</span>
+          <span className="n">own</span>
+          <span className="n">delegated</span>
+          <span className="n">tree</span>
+          <span className="when">asked</span>
+        </p>
+      )}
       <ul className="runs">
         {items.map((task, index) => (
           <RunRow key={task.id} task={task} selected={index === at} />
@@ -100,6 +111,7 @@ function RunRow({ task, selected }: { task: Task; selected: boolean }) {
   const since = task.opened ? now - Date.parse(task.opened) : Infinity;
   const took = task.duration_ms ?? (working && since < DAY ? since : null);
   const usage = task.tree_usage;
+  const delegated = usage.cost_usd === null || task.usage.cost_usd === null ? null : usage.cost_usd - task.usage.cost_usd;
   return (
     <li ref={row} className={selected ? "selected" : ""}>
       <Link to={taskView(task.id)}>
@@ -108,12 +120,17 @@ function RunRow({ task, selected }: { task: Task; selected: boolean }) {
         <span className="about">
           {task.progress && task.progress.tasks > 0 && <Progress done={task.progress.done} all={task.progress.tasks} failed={task.progress.failed} />}
           <Flags flags={task.flags} />
-          <span className="n">{count(usage.calls, "call")}</span>
+          <span className="n" title="model calls">
+            {usage.calls}
+          </span>
           <span className="n" title="input and output tokens of the whole tree, the cache apart">
             {tokens(usage.input + usage.output)}
           </span>
           <span className="n">{duration(took)}</span>
           <span className="n" title="own cost">{money(task.usage.cost_usd)}</span>
+          <span className="n" title="delegated cost">
+            {money(delegated)}
+          </span>
           <span title="cost of the whole tree" className="n faint">
             {money(usage.cost_usd)}
           </span>

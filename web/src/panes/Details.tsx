@@ -2,7 +2,7 @@
 import { Suspense } from "react";
 import type { Pane } from "../state/view";
 import { PANES } from "../state/view";
-import { useKeys } from "../ui/keyboard";
+import { perform, useKeys } from "../ui/keyboard";
 import { useNavigation } from "../ui/navigation";
 import { CallDetails } from "./CallDetails";
 import { Raw } from "./Raw";
@@ -36,6 +36,13 @@ export function Details() {
             </button>
           ))}
         </div>
+        <span className="room" />
+        <button type="button" className="quiet" aria-label="previous" onClick={() => perform("previous")}>
+          ‹
+        </button>
+        <button type="button" className="quiet" aria-label="next" onClick={() => perform("next")}>
+          ›
+        </button>
         <button type="button" className="quiet close" aria-label="close details" onClick={() => adjust({ selected: null, pane: "details" })}>
           ✕
         </button>

@@ -20,7 +20,15 @@ const DEEPEST = 3;
 export function Transcript({ run }: { run: Run }) {
   useStore(run);
   const { view, adjust } = useNavigation();
-  useKeys({ people: () => adjust({ onlyPeople: !view.onlyPeople }) });
+  const step = (by: 1 | -1) => {
+    const marked = [...document.querySelectorAll<HTMLElement>("[data-selects]")];
+    const at = marked.findIndex((element) => element.dataset.selects === view.selected);
+    const next = marked[at < 0 ? 0 : at + by];
+    if (!next) return;
+    adjust({ selected: next.dataset.selects ?? null });
+    next.scrollIntoView({ block: "nearest" });
+  };
+  useKeys({ people: () => adjust({ onlyPeople: !view.onlyPeople }), next: () => step(1), previous: () => step(-1) });
   const roots = run.tree?.roots ?? [];
   const loose = run.tree?.unattached ?? [];
   return (
@@ -187,7 +195,7 @@ function ToolGroup({ item, select, selected }: ToolsProperties) {
 function Tool({ tool, select, selected }: { tool: ToolUse; select: (selected: string) => void; selected: boolean }) {
   const [open, set] = useState(false);
   return (
-    <div className={`tool${selected ? " selected" : ""}`}>
+    <div className={`tool${selected ? " selected" : ""}`} data-selects={`tool:${tool.id}`}>
       <div className="tool-line">
         <button type="button" className="tool-name" aria-expanded={open} onClick={() => set(!open)}>
           <Status status={tool.status} /> <b>{firstLine(tool.name, 60)}</b> <span className="peek">{peek(tool.input)}</span>
@@ -231,7 +239,7 @@ function Card({ tool, child, run, depth, select }: CardProperties) {
   const took = node ? (node.end ?? (status === "working" ? now : node.active)) - node.start : null;
   const asked = (tool.input as { prompt?: string } | null)?.prompt ?? child?.prompt ?? "";
   return (
-    <article className={`turn card${view.selected === `task:${id}` ? " selected" : ""}`} aria-label={`sub-task ${child?.title ?? ""}`}>
+    <article className={`turn card${view.selected === `task:${id}` ? " selected" : ""}`} data-selects={`task:${id}`} aria-label={`sub-task ${child?.title ?? ""}`}>
       <header onClick={() => select(`task:${id}`)}>
         <Status status={status} />
         <span className="to">

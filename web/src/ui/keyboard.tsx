@@ -28,15 +28,20 @@ addEventListener("keydown", (event) => {
     (event.target as HTMLElement).blur();
     return;
   }
+  if (perform(act)) event.preventDefault();
+});
+
+/** Does what the key of this act would do; says whether anything on the page knows it. */
+export function perform(act: Act): boolean {
   for (let at = stack.length - 1; at >= 0; at -= 1) {
     const handler = stack[at]?.current[act];
     if (handler) {
-      event.preventDefault();
       handler();
-      return;
+      return true;
     }
   }
-});
+  return false;
+}
 
 export function useKeys(handlers: Handlers): void {
   const latest = useRef(handlers);
