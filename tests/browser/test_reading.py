@@ -121,6 +121,9 @@ def test_the_bytes_of_the_wire_are_three_clicks_away(told: World, person: Person
     expect(details.get_by_label("request")).to_contain_text('"max_tokens": 32000')
     expect(details.get_by_label("response")).to_contain_text("event: message_start")
     expect(details.get_by_label("request")).not_to_contain_text("sk-ant-demo")
+    with person.page.expect_download() as saving:
+        details.get_by_role("button", name="download").first.click()
+    assert b'"max_tokens": 32000' in saving.value.path().read_bytes()
 
 
 def test_the_same_task_is_selected_in_every_view(told: World, person: Person) -> None:

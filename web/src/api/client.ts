@@ -106,6 +106,17 @@ export interface Body {
 
 const PACKED: Record<string, CompressionFormat> = { gzip: "gzip", deflate: "deflate" };
 
+/** Saves the bytes of the wire as a file; a plain link could not send the token. */
+export async function save(call: string, side: "request" | "response"): Promise<void> {
+  const response = await fetch(address(`calls/${one(call)}/${side}`), { headers: headers() });
+  if (!response.ok) throw await failure(response);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "")?.[1] ?? `${call}-${side}`;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
 /** The bytes of the wire as text; packed ones are unpacked where the browser can do it. */
 export async function body(call: string, side: "request" | "response"): Promise<Body> {
   const response = await fetch(address(`calls/${one(call)}/${side}`), { headers: headers() });

@@ -87,10 +87,10 @@ function Box({ placed, selected, onClick, onOpen, onRest }: BoxProperties) {
       <rect width={BOX.width} height={BOX.height} rx="6" />
       <rect className="stripe" width="4" height={BOX.height} rx="2" />
       <text x="14" y="18">
-        {firstLine(title, 24)}
+        {firstLine(title, 29)}
       </text>
       <text x="14" y="34" className="under">
-        {firstLine(under, 32)}
+        {firstLine(under, 33)}
       </text>
     </g>
   );

@@ -1,6 +1,6 @@
 /** Request and response as they were on the wire, secrets cut out. */
 import { useState } from "react";
-import { address, api, body } from "../api/client";
+import { api, body, save } from "../api/client";
 import { bytes, clock } from "../state/format";
 import { firstLine } from "../state/text";
 import { Copy, LongText } from "../ui/Text";
@@ -47,9 +47,11 @@ function Side({ call, side }: { call: string; side: "request" | "response" }) {
     <section className="raw">
       <h3>
         {side} {value && <span className="faint">{bytes(value.bytes)}</span>}
-        <a href={address(`calls/${call}/${side}`)} download>
-          download
-        </a>
+        {value && (
+          <button type="button" className="quiet" onClick={() => void save(call, side)}>
+            download
+          </button>
+        )}
         {value && <Copy text={value.text} />}
       </h3>
       {error && (error.status === 404 ? <p className="faint">{error.message}</p> : <Trouble error={error} again={again} />)}

@@ -38,7 +38,9 @@ export function RunHeader({ run, task, conversation, title }: Properties) {
         {conversation && (
           <>
             <span className="chip">conversation of {count(conversation.roots, "prompt")}</span>
-            {conversation.branches.length > 1 && <span className="chip">{firstLine(conversation.branches.join(", "), 80)}</span>}
+            {conversation.branches.some((name) => /^(branch|compact)/.test(name)) && (
+              <span className="chip">{firstLine(conversation.branches.filter((name) => !name.startsWith("subtask")).join(", "), 80)}</span>
+            )}
             {conversation.client && <span className="chip">{firstLine(conversation.client, 40)}</span>}
           </>
         )}

@@ -3,7 +3,7 @@ import type { Folding, Row } from "./rows";
 import { visibleRows } from "./rows";
 import type { Tree } from "./tree";
 
-export const BOX = { width: 190, height: 44, across: 250, down: 56 };
+export const BOX = { width: 226, height: 44, across: 284, down: 56 };
 
 export interface Placed {
   row: Row;

@@ -7,6 +7,8 @@ import { FrameQueue, Observable } from "./store";
 import type { Tree } from "./tree";
 import { applyChange, buildTree, sumUp } from "./tree";
 
+const SELDOM = 500; // milliseconds between two drawings for a page that is behind
+
 export type Heard = (change: Change) => void;
 
 export class Run extends Observable implements Listener {
@@ -17,6 +19,7 @@ export class Run extends Observable implements Listener {
   /** Changes that arrived while the reader held the page still. */
   held: Change[] = [];
   private dirty = false;
+  private drawnAt = 0;
   private leave: (() => void) | null = null;
   private readonly heard = new Set<Heard>();
   private readonly queue = new FrameQueue<Change>(
@@ -93,7 +96,10 @@ export class Run extends Observable implements Listener {
   private settled(waiting: number): void {
     this.feed.fellBehind(waiting);
     if (!this.dirty || !this.tree) return;
+    // While more waits than a frame can take, drawing is what has to wait: data does not.
+    if (waiting > 0 && performance.now() - this.drawnAt < SELDOM) return;
     this.dirty = false;
+    this.drawnAt = performance.now();
     sumUp(this.tree);
     this.touched();
   }

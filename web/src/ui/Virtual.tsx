@@ -1,5 +1,5 @@
 /** Very many rows of one height: only those in view are drawn, and the row under the reader's eye stays where it is. */
-import type { KeyboardEvent, ReactNode } from "react";
+import type { ReactNode } from "react";
 import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from "react";
 
 export interface VirtualHandle {
@@ -14,14 +14,12 @@ interface Properties {
   draw: (index: number) => ReactNode;
   active: string | null;
   handle?: React.Ref<VirtualHandle>;
-  onKeyDown?: (event: KeyboardEvent) => void;
-  multi?: boolean;
 }
 
 const AROUND = 8;
 export const rowId = (id: string) => `row-${id}`;
 
-export function Virtual({ label, role, ids, height, draw, active, handle, onKeyDown }: Properties) {
+export function Virtual({ label, role, ids, height, draw, active, handle }: Properties) {
   const box = useRef<HTMLDivElement>(null);
   const [place, set] = useState({ top: 0, height: 800 });
   const pointer = useRef<number | null>(null);
@@ -48,7 +46,6 @@ export function Virtual({ label, role, ids, height, draw, active, handle, onKeyD
       aria-label={label}
       aria-activedescendant={shown}
       tabIndex={0}
-      onKeyDown={onKeyDown}
       onScroll={(event) => set({ top: event.currentTarget.scrollTop, height: event.currentTarget.clientHeight })}
       onPointerMove={(event) => {
         pointer.current = event.clientY - (box.current?.getBoundingClientRect().top ?? 0);
