@@ -2,7 +2,7 @@
 
 import sys
 
-from bench import ingest, latency, transcripts
+from bench import ingest, latency, page, transcripts
 
 
 def main() -> None:
@@ -11,6 +11,8 @@ def main() -> None:
     latency.main([*serve, "--port", "{port}", "--anthropic-upstream", "{upstream}"])
     print("\nHow fast it is linked and stored:\n", flush=True)
     ingest.main()
+    print("\nHow the page bears a tree of thirty thousand tasks, in Chromium:\n", flush=True)
+    page.main()
     print("\nHow fast five years of transcripts are imported:\n", flush=True)
     transcripts.main()
 

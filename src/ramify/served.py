@@ -57,10 +57,11 @@ class Served(Ramify):
     def _pipeline(self) -> Pipeline | RemotePipeline:
         """A file is written by a process of its own; what lives in our memory can only be written by us."""
         settings = self.settings
+        # A person's correction is stored from here in either case, and live readers hear of it.
+        self._ingest = Ingest(self.store, self.rules, self.prices, self._hub.publish, redaction=Cleaner())
         if self.store.path and os.name == "posix":
             start = {"settings": msgspec.to_builtins(settings), "run": self.run}
             return RemotePipeline(start, self._hub.publish, settings.queue_limit, settings.queue_bytes)
-        self._ingest = Ingest(self.store, self.rules, self.prices, self._hub.publish, redaction=Cleaner())
         pipeline = Pipeline(self._ingest, Cleaner().observation, None, settings.queue_limit, settings.queue_bytes)
         pipeline.on_stored = self._indexer.wake
         self._indexer.busy = lambda: not pipeline.idle

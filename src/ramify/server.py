@@ -1,6 +1,7 @@
 """The server process: one port for capture, questions and the live feed, from start to a clean end."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -39,6 +40,7 @@ class Running(Served, Protocol):
 def run_server(ramify: Running, clock: Callable[[], int]) -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     sys.setswitchinterval(SWITCH_SECONDS)
+    gc.set_threshold(50_000, 20, 100)  # a question reads many rows at once; looking through them finds nothing to free
     reuse_memory()
     try:
         return run_loop(until_interrupted(ramify, clock))
@@ -105,7 +107,7 @@ def greeting(ramify: Running, address: str) -> str:
         f"Ramify listens on {address} and sends on to {ramify.settings.anthropic_upstream}",
         f"  point a client at it:  export ANTHROPIC_BASE_URL={address}",
         "  see what it does:      ramify tail    ramify conversations    ramify tree ID",
-        f"  or ask:                {address}/api/tasks",
+        f"  look at it:            {address}",
         f"  store:                 {ramify.settings.store}",
     )
     return "\n".join(lines) + "".join(f"\n  follows transcripts:   {root}" for root in ramify.settings.watch)

@@ -15,8 +15,9 @@ REDRAW = 0.25
 
 
 class Picture(Protocol):
-    """Where the tree is drawn: again and again while it grows, and no more once the session is over."""
+    """Where the session is shown: the page's address first, then the tree while it grows, until it is over."""
 
+    def begin(self, page: str) -> None: ...
     def grow(self, tree: dict[str, Any]) -> None: ...
     def over(self) -> None: ...
 
@@ -34,6 +35,7 @@ async def _play(served: Callable[[str], Running], clock: Callable[[], int], pict
         try:
             async with listening(ramify, clock) as address:
                 print(greeting(ramify, address), file=sys.stderr, flush=True)
+                picture.begin(f"{address}/latest")
                 acting = asyncio.create_task(scenario.play(address, pace))
                 await _watch(ramify, acting, picture, stop)
                 picture.over()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ramify.cli.serving import has_screen
 from tests.cli.test_main import environment
 
 FAST = """
@@ -55,3 +56,11 @@ def test_the_throw_away_store_is_thrown_away(tmp_path: Path) -> None:
     child.communicate(timeout=30)
     assert child.returncode == 0
     assert not list(tmp_path.glob("ramify-demo-*"))
+
+
+def test_a_browser_is_opened_only_where_it_can_show_itself() -> None:
+    assert has_screen({}, "darwin")
+    assert has_screen({"DISPLAY": ":0"}, "linux")
+    assert has_screen({"WAYLAND_DISPLAY": "wayland-0"}, "linux")
+    assert not has_screen({}, "linux")
+    assert not has_screen({"DISPLAY": ":10", "SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22"}, "linux")

@@ -7,10 +7,11 @@ from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
 from ramify.model.link import Link
 from ramify.model.moment import iso
 from ramify.model.observation import Request, Response
-from ramify.query import family, files, found_text, skeleton, told, witnesses
+from ramify.query import family, files, found_text, told, witnesses
 from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes, tool_shapes
 from ramify.query.content import Content
 from ramify.query.errors import Ambiguous, BadQuestion, NotFound
+from ramify.query.outline import by_parent, outline, related
 from ramify.query.resolve import resolve
 from ramify.query.shapes import (
     candidate_shapes,
@@ -90,7 +91,10 @@ class Questions:
         return conversation_shapes(self.store, [row])[0]
 
     def task(self, id: str) -> Answer:
-        shape = task_shapes(self.store, [self._task(id)])[0]
+        task = self._task(id)
+        # Under a root lies most of its conversation: that is read at once, and not level by level.
+        under = by_parent(related(self.store, task.conversation)) if task.kind == "root" and not task.parent else None
+        shape = task_shapes(self.store, [task], under)[0]
         shape["artifacts"] = []
         return shape
 
@@ -145,9 +149,12 @@ class Questions:
         }
 
     def skeleton(self, id: str) -> Answer:
-        tree = self.tree(id)
-        roots = tree.get("roots", [tree])
-        return skeleton.columns(roots, tree.get("unattached", []), self.seq())
+        seq = self.seq()
+        _, row = resolve(self.store, id, ("tasks", "conversations", "calls", "tools"))
+        if isinstance(row, Call | ToolCall):
+            row = self._task_above(row)
+        assert isinstance(row, Task | Conversation)
+        return {"seq": seq, **outline(self.store, row)}
 
     def subtasks(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
         """Of a task; of one model call or tool call, those that it started."""

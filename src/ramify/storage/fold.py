@@ -5,9 +5,10 @@ other bodies share. Messages are cut once more at their long strings, so that a 
 becomes a list, costs only the few bytes around it. Cuts are hints: whatever they are, the slices add up to the body.
 """
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
-from typing import Protocol
+from typing import Protocol, cast
 
 import xxhash
 import zstandard
@@ -21,7 +22,7 @@ LONG_STRING = 1024  # inside a message, which is itself kept once
 QUOTE, BACKSLASH = b'"', 0x5C
 
 _compressor = zstandard.ZstdCompressor(level=1)
-_decompressor = zstandard.ZstdDecompressor()
+_own = threading.local()  # a decompressor must not be used by two threads at once, and questions are asked in several
 
 
 class Blobs(Protocol):
@@ -42,8 +43,14 @@ def pack(payload: bytes, plain: int, packed: int) -> tuple[int, bytes]:
     return plain, payload
 
 
+def decompressor() -> zstandard.ZstdDecompressor:
+    if not hasattr(_own, "decompressor"):
+        _own.decompressor = zstandard.ZstdDecompressor()
+    return cast(zstandard.ZstdDecompressor, _own.decompressor)
+
+
 def unpack(kind: int, payload: bytes) -> bytes:
-    return _decompressor.decompress(payload) if kind in (PACKED, PACKED_LIST) else payload
+    return decompressor().decompress(payload) if kind in (PACKED, PACKED_LIST) else payload
 
 
 Raw = bytes  # inside `Tokens` the plain name is a method

@@ -2,17 +2,19 @@
 
 from aiohttp import web
 
-from ramify.web import calls, conversations, links, overview, reports, tasks
+from ramify.web import calls, conversations, links, observations, overview, reports, tasks
 from ramify.web.answering import serving, threads
 from ramify.web.errors import errors
 from ramify.web.guard import guard
 from ramify.web.live import SINCE, live, readers
 from ramify.web.openapi import described
+from ramify.web.pages import ELSEWHERE, paged
 from ramify.web.route import CONVERSATION, CURSOR, LIMIT, PAGE, PROJECT, SHAPE, STATUS, TREE, Parameter, Route
 from ramify.web.served import CAPTURED, RAMIFY, Served
 
 UNDER = (TREE, *PAGE)
 ROOTS = Parameter("roots", "boolean", "only tasks that no agent gave", False)
+WORDS = Parameter("words", "string", "only root tasks with these words in title, prompt or agent; needs `roots`")
 IDS = Parameter("ids", "string", "only these, separated by commas")
 TASK = Parameter("task", "string", "only calls of this task")
 KIND = Parameter("kind", "string", "only this kind", choices=("main", "subagent", "utility"))
@@ -20,7 +22,7 @@ TEXT = Parameter("q", "string", "the words to look for", required=True)
 
 ROUTES = (
     Route("GET", "/api/tasks", tasks.listed, "Tasks, newest first", "[Task]",
-          (ROOTS, IDS, CONVERSATION, STATUS, PROJECT, *PAGE)),
+          (ROOTS, IDS, CONVERSATION, STATUS, WORDS, PROJECT, *PAGE)),
     Route("GET", "/api/tasks/{id}", tasks.shown, "One task", "Task"),
     Route("GET", "/api/tasks/{id}/tree", tasks.tree, "A task with everything under it", "TaskTree", (SHAPE,)),
     Route("GET", "/api/tasks/{id}/subtasks", tasks.subtasks, "The tasks that a task gave", "[Task]", UNDER),
@@ -28,19 +30,22 @@ ROUTES = (
     Route("GET", "/api/tasks/{id}/reasoning", tasks.reasoning, "What a task thought", "[Reasoning]", UNDER),
     Route("GET", "/api/tasks/{id}/messages", tasks.messages, "What was said in a task", "[Message]", UNDER),
     Route("GET", "/api/tasks/{id}/why", tasks.why, "Why a task is linked as it is", "Why"),
+    Route("GET", "/api/tasks/{id}/completeness", tasks.completeness, "What is not known of a tree", "Completeness"),
+    Route("GET", "/api/tasks/{id}/cache", tasks.cache, "Where prompts first differ from the ones before", "[CacheEntry]", (LIMIT,)),
     Route("GET", "/api/tools/{call_id}", tasks.tool, "One tool call with input and result", "ToolCall"),
     Route("GET", "/api/calls", calls.listed, "Model calls, newest first", "[Call]",
           (TASK, CONVERSATION, KIND, STATUS, PROJECT, *PAGE)),
     Route("GET", "/api/calls/{id}", calls.shown, "One model call", "Call"),
     Route("GET", "/api/calls/{id}/request", calls.request, "The bytes that were sent", ""),
     Route("GET", "/api/calls/{id}/response", calls.response, "The bytes that were answered", ""),
+    Route("GET", "/api/observations/{id}", observations.shown, "What was seen, as it was", "Observed"),
     Route("GET", "/api/conversations", conversations.listed, "Conversations, newest first", "[Conversation]",
           (PROJECT, *PAGE)),
     Route("GET", "/api/conversations/{id}", conversations.shown, "One conversation", "Conversation"),
     Route("GET", "/api/conversations/{id}/tree", tasks.tree, "Its tasks, as trees", "Tree", (SHAPE,)),
-    Route("GET", "/api/search", overview.search, "Full text", "[Object]", (TEXT, LIMIT, CURSOR)),
-    Route("GET", "/api/stats", overview.stats, "Totals", "Object"),
-    Route("GET", "/api/health", overview.health, "How the server is", "Object"),
+    Route("GET", "/api/search", overview.search, "Full text", "[Hit]", (TEXT, LIMIT, CURSOR)),
+    Route("GET", "/api/stats", overview.stats, "Totals", "Stats"),
+    Route("GET", "/api/health", overview.health, "How the server is", "Health"),
     Route("GET", "/api/live", live, "What changes, as server-sent events", "", (SINCE,)),
     Route("POST", "/api/links", links.linked, "Say where a task belongs", "Object", takes="NewLink"),
     Route("POST", "/api/records", reports.records, "Take what a recorded program reports", "Taken",
@@ -69,6 +74,6 @@ def make_app(ramify: Served) -> web.Application:
     for route in ROUTES:
         app.router.add_route(route.method, route.path, serving(route))
     app.router.add_route("GET", "/api/openapi.json", described(ROUTES))
-    app.router.add_route("GET", "/", overview.root)
     app[CAPTURED] = frozenset(app.router.add_route(method, path, ramify.proxy) for method, path in CAPTURE)
+    app.router.add_route("GET", f"/{{tail:{ELSEWHERE}.*}}", paged())
     return app

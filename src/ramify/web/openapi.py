@@ -8,6 +8,7 @@ import msgspec
 from aiohttp import web
 
 from ramify import __version__
+from ramify.web.page_shapes import PAGE_SHAPES
 from ramify.web.route import Parameter, Route
 from ramify.web.served import Serve
 from ramify.web.shapes import SHAPES
@@ -24,7 +25,7 @@ def describe(routes: Iterable[Route]) -> Document:
     paths: dict[str, Document] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = operation(route)
-    _, components = msgspec.json.schema_components(SHAPES, ref_template=SCHEMAS + "{name}")
+    _, components = msgspec.json.schema_components((*SHAPES, *PAGE_SHAPES), ref_template=SCHEMAS + "{name}")
     bearer = {"type": "http", "scheme": "bearer"}
     return {
         "openapi": "3.1.0",

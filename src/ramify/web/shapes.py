@@ -41,6 +41,15 @@ class Link(Struct):
     evidence: list[str]
 
 
+class Progress(Struct):
+    """Of everything under a task, itself not counted."""
+
+    tasks: int
+    done: int
+    working: int
+    failed: int
+
+
 class Task(Struct, kw_only=True):
     id: str
     title: str | None
@@ -66,6 +75,9 @@ class Task(Struct, kw_only=True):
     tool_calls: int
     refs: list[Ref]
     native: dict[str, Any]
+    project: str
+    progress: Progress | None = None
+    parent: str | None = None
 
 
 class TaskTree(Task, kw_only=True):
@@ -99,14 +111,22 @@ class Call(Struct, kw_only=True):
     message_count: int
     new_messages: int
     stop_reason: str | None
+    duration_ms: float | None
+    http_status: int | None
+    error: str | None
+    agent: str | None
     refs: list[Ref]
+    observations: list[str]
+    sources: list[str]
+    project: str
 
 
 class ToolCall(Struct, kw_only=True):
     id: str
     call_id: str
     task: str | None
-    name: str
+    call: str | None
+    name: str | None
     type: Literal["llm_response", "tool_invocation_start", "tool_result"]
     phases: list[str]
     args: Any
@@ -122,7 +142,8 @@ class ToolCall(Struct, kw_only=True):
 
 
 class Reasoning(Struct, kw_only=True):
-    task: str
+    task: str | None
+    call: str
     message_id: str | None
     timestamp: Moment
     agent_name: str | None
@@ -136,6 +157,7 @@ class Reasoning(Struct, kw_only=True):
 class Message(Struct, kw_only=True):
     id: str
     task: str | None
+    call: str
     role: str
     author: Literal["human", "agent", "tool", "harness", "system", "unknown"]
     author_id: str | None
@@ -147,6 +169,19 @@ class Message(Struct, kw_only=True):
 
 class Conversation(Struct, kw_only=True):
     id: str
+    project: str
+    session: str | None
+    title: str
+    opened: Moment
+    active: Moment
+    calls: int
+    tasks: int
+    roots: int
+    subtasks: int
+    branches: list[str]
+    usage: Usage
+    client: str | None
+    refs: list[Ref]
 
 
 class Candidate(Struct):

@@ -1,12 +1,22 @@
 """Tasks, and what belongs to them."""
 
+from ramify.model.mistake import UserMistake
+from ramify.query.cache import cache_story
+from ramify.query.completeness import completeness as completeness_of
+from ramify.query.runs import Wanted, runs
 from ramify.query.service import Answer
 from ramify.web.route import Asked
 
 
 def listed(asked: Asked) -> Answer:
     given = dict(asked.given)
-    ids = given.pop("ids")
+    ids, words = given.pop("ids"), given.pop("words")
+    if given["roots"] and not ids:
+        del given["roots"]
+        limit, cursor = given.pop("limit"), given.pop("cursor")
+        return runs(asked.ramify.questions.store, Wanted(words=words, **given), limit, cursor)
+    if words:
+        raise UserMistake('"words" is only known for root tasks', "Add roots=true, or use /api/search")
     return asked.ramify.questions.tasks(ids=ids.split(",") if ids else None, **given)
 
 
@@ -39,6 +49,14 @@ def messages(asked: Asked) -> Answer:
 
 def why(asked: Asked) -> Answer:
     return asked.ramify.questions.why(asked.path["id"])
+
+
+def completeness(asked: Asked) -> Answer:
+    return completeness_of(asked.ramify.questions.store, asked.path["id"])
+
+
+def cache(asked: Asked) -> Answer:
+    return {"items": cache_story(asked.ramify.questions.store, asked.path["id"], asked.given["limit"]), "next": None}
 
 
 def tool(asked: Asked) -> Answer:

@@ -1,0 +1,60 @@
+"""What is known of what was seen: what a tree lacks, counted, with a few examples of each to look at."""
+
+from typing import Any
+
+from ramify.model.entity import Call, Conversation, Task, ToolCall
+from ramify.query.content import Content
+from ramify.query.outline import by_parent, related, unreached, walk
+from ramify.query.resolve import resolve
+from ramify.query.shapes import DONE, task_status
+from ramify.storage.base import Store
+
+EXAMPLES = 20
+MOST_READ = 300  # answers that are read for one question; reasoning of more calls is not counted
+
+
+def completeness(store: Store, id: str) -> dict[str, Any]:
+    _, subject = resolve(store, id, ("tasks", "conversations"))
+    assert isinstance(subject, Task | Conversation)
+    conversation = subject.conversation if isinstance(subject, Task) else subject.id
+    everything = related(store, conversation)
+    under = by_parent(everything)
+    own = [task for task in everything.values() if task.conversation == conversation]
+    roots = [task for task in own if not task.parent and task.kind == "root"]
+    loose = unreached(own, roots, everything, under)
+    tasks = list(walk(subject, under)) if isinstance(subject, Task) else own
+    rows = store.among("calls", "task", [task.id for task in tasks])
+    calls = [row for row in rows if isinstance(row, Call) and not (row.relation == "seen" and row.twin)]
+    tools = [row for row in store.among("tools", "call", [call.id for call in calls]) if isinstance(row, ToolCall)]
+    withheld = withheld_calls(store, calls)
+    missing = {
+        "unattached": [task.id for task in loose],
+        "inferred": [task.id for task in tasks if task.link is not None and task.link.certainty < 1],
+        "no_result": [tool.native for tool in unanswered(tools, calls, tasks)],
+        "cut_short": [call.id for call in calls if call.lost or call.status == "aborted"],
+        "failed_calls": [call.id for call in calls if call.status == "error"],
+        "withheld": withheld or [],
+    }
+    return {
+        "tasks": len(tasks), "calls": len(calls), "tools": len(tools), "unreadable": store.count_unreadable(),
+        "withheld_counted": withheld is not None,
+        "missing": [{"kind": kind, "count": len(ids), "ids": ids[:EXAMPLES]} for kind, ids in missing.items() if ids],
+    }  # fmt: skip
+
+
+def unanswered(tools: list[ToolCall], calls: list[Call], tasks: list[Task]) -> list[ToolCall]:
+    """Tool calls whose result never came although their task has ended."""
+    ended = {task.id for task in tasks if task_status(task) in DONE}
+    over = {call.id for call in calls if call.task in ended}
+    return [tool for tool in tools if not tool.closed and not tool.server and tool.call in over]
+
+
+def withheld_calls(store: Store, calls: list[Call]) -> list[str] | None:
+    if len(calls) > MOST_READ:
+        return None
+    content = Content(store)
+    return [call.id for call in calls if call.response and any(is_withheld(block) for block in content.answer(call).blocks)]
+
+
+def is_withheld(block: dict[str, Any]) -> bool:
+    return block.get("type") == "redacted_thinking" or (block.get("type") == "thinking" and not block.get("thinking"))

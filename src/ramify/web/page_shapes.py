@@ -1,0 +1,180 @@
+"""The shapes that the page is drawn from, beside those of `shapes.py`: columns, gaps, the cache, health, live changes."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from ramify.web.shapes import Call, Moment, Task, Usage
+
+
+class Columns(Struct, kw_only=True):
+    """Rows of a tree in pre-order, column by column: the next sibling of row i is i + size[i]."""
+
+    id: list[str]
+    depth: list[int]
+    size: list[int]
+    title: list[str]
+    agent: list[int]
+    status: list[str]
+    start: list[int]
+    ms: list[int | None]
+    active: list[int]
+    calls: list[int]
+    tools: list[int]
+    input: list[int]
+    output: list[int]
+    cost: list[float | None]
+    certainty: list[float | None]
+    flags: list[list[str]]
+
+
+class Skeleton(Struct, kw_only=True):
+    """`base` is the moment from which `start` and `active` count, in milliseconds."""
+
+    seq: int
+    base: Moment
+    n: int
+    agents: list[str]
+    rows: Columns
+    unattached: Columns
+
+
+class Missing(Struct):
+    kind: Literal["unattached", "inferred", "no_result", "cut_short", "failed_calls", "withheld"]
+    count: int
+    ids: list[str]
+
+
+class Completeness(Struct, kw_only=True):
+    tasks: int
+    calls: int
+    tools: int
+    unreadable: int
+    withheld_counted: bool
+    missing: list[Missing]
+
+
+class Difference(Struct, kw_only=True):
+    segment: str
+    instead: str
+    at: int
+    old: str
+    new: str
+    shown_from: int
+
+
+class CacheEntry(Struct, kw_only=True):
+    """How the prompt of a call begins like its predecessor's; `lost` are tokens that the cache held and did not give."""
+
+    call: str
+    before: str | None
+    segments: int
+    same: int
+    difference: Difference | None
+    held: int
+    lost: int
+    lost_usd: float | None
+    cause: str | None
+
+
+class Hit(Struct, kw_only=True):
+    call: str
+    task: str | None
+    conversation: str | None
+    kind: Literal["text", "thinking", "input", "result"]
+    side: str
+    message: int
+    block: int
+    snippet: str
+    timestamp: Moment
+
+
+class Capture(Struct, kw_only=True):
+    waiting: int
+    spooled: int
+    lost: int
+    unlinked: int
+    stored: int
+    problem: str | None
+
+
+class Health(Struct, kw_only=True):
+    status: str
+    version: str
+    uptime_s: float
+    store: str
+    upstream: str
+    capture: Capture
+
+
+class Unreadable(Struct):
+    observation: str
+    at: Moment
+    reason: str
+
+
+class Stats(Struct, kw_only=True):
+    conversations: int
+    tasks: int
+    roots: int
+    calls: int
+    running: int
+    failed: int
+    aborted: int
+    tool_calls: int
+    usage: Usage | None
+    unreadable: int
+    unreadable_newest: list[Unreadable]
+    indexed: int
+    capture: Capture
+
+
+class LiveTool(Struct, kw_only=True):
+    id: str
+    call_id: str
+    call: str | None
+    name: str | None
+    status: str
+    timestamp: Moment
+    closed: Moment
+    spawned: list[str]
+
+
+class LiveConversation(Struct, kw_only=True):
+    id: str
+    active: Moment
+    usage: Usage
+    calls: int
+
+
+class Gone(Struct):
+    kind: str
+    id: str
+
+
+class Change(Struct, kw_only=True):
+    """One of these."""
+
+    task: Task | None = None
+    call: Call | None = None
+    tool: LiveTool | None = None
+    conversation: LiveConversation | None = None
+    gone: Gone | None = None
+
+
+class Changes(Struct):
+    seq: int
+    changes: list[Change]
+
+
+class Observed(Struct, kw_only=True):
+    id: str
+    kind: str
+    at: Moment
+    line: str
+    body: str
+
+
+PAGE_SHAPES: tuple[type[Struct], ...] = (
+    Skeleton, Completeness, CacheEntry, Hit, Health, Stats, Changes, Observed
+)  # fmt: skip

@@ -1,0 +1,164 @@
+"""A person finds a run, reads it, unfolds it, opens a sub-task and comes back."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.person import Person
+from tests.browser.world import World
+
+
+def test_a_run_is_found_by_its_words_and_unfolded(told: World, person: Person) -> None:
+    person.opens(told.url)
+    person.page.get_by_label("filter runs").fill("tea shop")
+    person.sees("1 shown, 1 hidden")
+    person.page.get_by_role("link", name=re.compile("tea shop's site")).click()
+    person.tab("Tree").click()
+    expect(person.page.get_by_role("treeitem")).to_have_count(6)
+    expect(person.row("Measure the pages")).to_contain_text("1/1")
+    expect(person.row("Weigh the pictures")).to_have_attribute("aria-level", "3")
+    person.row("Measure the pages").get_by_role("button", name="fold").click()
+    expect(person.row("Weigh the pictures")).to_have_count(0)
+    expect(person.page.get_by_role("treeitem")).to_have_count(5)
+
+
+def test_resting_on_a_task_shows_its_prompt_and_who_asked(told: World, person: Person) -> None:
+    person.opens(f"{told.url}/task/{told.task('Our tea')}?tab=tree")
+    person.row("Read the checkout").hover()
+    tip = person.page.get_by_role("tooltip")
+    expect(tip).to_contain_text("look for work that is done twice")
+    expect(tip).to_contain_text("agent")
+    person.presses("Escape")
+    expect(tip).to_have_count(0)
+
+
+def test_people_stand_on_the_right_and_what_an_agent_wrote_on_the_left(told: World, person: Person) -> None:
+    person.opens(f"{told.url}/task/{told.task('Our tea')}")
+    human = person.page.get_by_role("article", name="human said")
+    expect(human).to_contain_text("Our tea shop's site is slow")
+    reading = person.page.get_by_label("transcript").last.bounding_box()
+    box = human.bounding_box()
+    assert reading
+    assert box
+    assert box["x"] > reading["x"] + 100
+    card = person.page.get_by_role("article", name="sub-task Measure the pages")
+    expect(card).to_contain_text("written by the agent")
+    person.opens(f"{told.url}/task/{told.task('Measure the pages')}")
+    prompt = person.page.get_by_role("article", name="prompt written by an agent")
+    expect(prompt).to_contain_text("Measure how long each page takes")
+    expect(prompt).to_contain_text("user on the wire")
+    expect(person.page.get_by_role("article", name="human said")).to_have_count(0)
+    left = prompt.bounding_box()
+    assert left
+    assert left["x"] < box["x"]
+
+
+def test_nested_work_is_read_in_place_and_the_address_remembers_it(told: World, person: Person) -> None:
+    person.opens(f"{told.url}/task/{told.task('Our tea')}")
+    card = person.page.get_by_role("article", name="sub-task Measure the pages")
+    card.get_by_role("button", name="read here").click()
+    expect(card.get_by_role("article", name="sub-task Weigh the pictures")).to_be_visible()
+    person.page.reload()
+    expect(person.page.get_by_role("article", name="sub-task Weigh the pictures")).to_be_visible()
+
+
+def test_a_sub_task_opens_in_a_tab_and_the_way_back_is_kept(told: World, person: Person) -> None:
+    person.opens(f"{told.url}/task/{told.task('Our tea')}")
+    person.page.get_by_role("article", name="sub-task Measure the pages").get_by_role("link", name="open").click()
+    tabs = person.page.get_by_role("navigation", name="open tasks")
+    expect(tabs.get_by_role("link")).to_have_count(2)
+    expect(tabs.get_by_role("link", name="Measure the pages")).to_have_attribute("aria-current", "page")
+    expect(person.page.get_by_role("heading", level=1)).to_contain_text("Measure the pages")
+    person.page.get_by_role("link", name="return to parent").click()
+    expect(person.page.get_by_role("heading", level=1)).to_contain_text("tea shop's site")
+    person.page.go_back()
+    expect(person.page.get_by_role("heading", level=1)).to_contain_text("Measure the pages")
+    person.presses("u")
+    expect(person.page.get_by_role("heading", level=1)).to_contain_text("tea shop's site")
+
+
+def test_closing_the_parent_offers_to_close_its_children(told: World, person: Person) -> None:
+    for title in ("Our tea", "Measure the pages", "Weigh the pictures"):
+        person.opens(f"{told.url}/task/{told.task(title)}")
+        expect(person.page.get_by_role("navigation", name="open tasks").get_by_role("link", name=re.compile(title))).to_be_visible()
+    tabs = person.page.get_by_role("navigation", name="open tasks")
+    tabs.get_by_role("button", name=re.compile("close Our tea")).click()
+    person.sees("Close its 2 child tabs too?")
+    person.button("Close all").click()
+    expect(tabs).to_have_count(0)
+    expect(person.page.get_by_role("heading", name="Runs")).to_be_visible()
+
+
+def test_a_tool_call_shows_what_it_was_given_beside_what_it_gave_back(told: World, person: Person) -> None:
+    person.opens(f"{told.url}/task/{told.task('Look at the tests')}")
+    person.page.get_by_role("button", name="details").first.click()
+    details = person.page.get_by_role("complementary", name="details")
+    given, gave = details.get_by_label("input"), details.get_by_label("result")
+    expect(given).to_contain_text('"pattern": "product"')
+    expect(gave).to_contain_text("tests/pages/test_product.py")
+    left, right = given.bounding_box(), gave.bounding_box()
+    assert left
+    assert right
+    assert left["x"] < right["x"]
+
+
+def test_one_goes_on_to_the_next_thing_that_was_done(told: World, person: Person) -> None:
+    person.opens(f"{told.url}/task/{told.task('Look at the tests')}")
+    person.page.get_by_role("button", name="details").first.click()
+    details = person.page.get_by_role("complementary", name="details")
+    expect(details.get_by_role("heading", level=2)).to_have_text("Grep")
+    person.button("next").click()
+    expect(details.get_by_role("heading", level=2)).to_have_text("Bash")
+    person.presses("k")
+    expect(details.get_by_role("heading", level=2)).to_have_text("Grep")
+
+
+def test_the_bytes_of_the_wire_are_three_clicks_away(told: World, person: Person) -> None:
+    person.opens(f"{told.url}/task/{told.task('Weigh the pictures')}?tab=calls")
+    person.page.get_by_role("button", name=re.compile(r"\d\d:\d\d:\d\d")).last.click()
+    person.tab("raw").click()
+    details = person.page.get_by_role("complementary", name="details")
+    expect(details.get_by_label("request")).to_contain_text('"max_tokens": 32000')
+    expect(details.get_by_label("response")).to_contain_text("event: message_start")
+    expect(details.get_by_label("request")).not_to_contain_text("sk-ant-demo")
+    with person.page.expect_download() as saving:
+        details.get_by_role("button", name="download").first.click()
+    assert b'"max_tokens": 32000' in saving.value.path().read_bytes()
+
+
+def test_the_same_task_is_selected_in_every_view(told: World, person: Person) -> None:
+    person.opens(f"{told.url}/task/{told.task('Our tea')}?tab=tree")
+    person.row("Look at the tests").click()
+    for view in ("Timeline", "Graph", "Tree"):
+        person.tab(view).click()
+        expect(person.page.get_by_role("treeitem", selected=True)).to_contain_text("Look at the tests")
+
+
+def test_words_are_searched_everywhere_and_a_hit_leads_to_its_place(told: World, person: Person) -> None:
+    person.opens(told.url)
+    person.presses("Control+k")
+    person.page.get_by_label("search everything").last.fill("prices twice")
+    person.presses("Enter")
+    person.sees("hit")
+    hit = person.page.get_by_role("listitem").filter(has_text="checkout asks for").get_by_role("link")
+    hit.click()
+    expect(person.page.get_by_role("heading", level=1)).to_contain_text("tea shop's site")
+    expect(person.page.get_by_role("complementary", name="details")).to_contain_text("claude-opus")
+
+
+def test_an_id_of_any_kind_opens_at_once(told: World, person: Person) -> None:
+    tool = told.served.questions.tools(told.task("Look at the tests"))["items"][0]["call_id"]
+    person.opens(told.url)
+    person.presses("Control+k")
+    person.page.get_by_label("search everything").last.fill(tool)
+    person.presses("Enter")
+    expect(person.page.get_by_role("heading", level=1)).to_contain_text("Look at the tests")
+    expect(person.page.get_by_role("complementary", name="details")).to_contain_text("Grep")
+
+
+def test_an_unknown_id_is_answered_with_a_way_on(told: World, person: Person) -> None:
+    person.expected = "404"
+    person.opens(f"{told.url}/task/task_nothing")
+    person.sees("Nothing has this id")
+    person.page.get_by_role("link", name="all runs").click()
+    expect(person.page.get_by_role("heading", name="Runs")).to_be_visible()

@@ -1,0 +1,33 @@
+"""What is not known of a tree is counted, and can be looked at."""
+
+from typing import Any
+
+import pytest
+
+from ramify.query.completeness import completeness
+from tests.story import exchanges, told
+
+
+def missing(case: str) -> dict[str, Any]:
+    store, questions = told(exchanges("anthropic", case))
+    found: dict[str, int] = {}
+    for conversation in questions.conversations(limit=0)["items"]:
+        for one in completeness(store, conversation["id"])["missing"]:
+            assert one["ids"]
+            found[one["kind"]] = found.get(one["kind"], 0) + one["count"]
+    return found
+
+
+def test_a_whole_tree_lacks_nothing() -> None:
+    assert missing("linear") == {}
+
+
+@pytest.mark.parametrize(
+    ("case", "kind"), [("aborted-stream", "cut_short"), ("retry-after-529", "failed_calls"), ("never-answered", "cut_short")]
+)
+def test_what_is_missing_is_named(case: str, kind: str) -> None:
+    assert missing(case)[kind] >= 1
+
+
+def test_links_that_were_inferred_are_counted() -> None:
+    assert missing("subtask-task")["inferred"] == 1

@@ -1,0 +1,131 @@
+/** One function for each question and act. Errors of the server come out as ApiError, with its own words. */
+import type {
+  CacheEntry, Call, Completeness, Conversation, Health, Hit, Message, Observed, Reasoning, Skeleton, Stats, Task, ToolCall, Why,
+} from "./types.gen";
+
+export interface Listed<Item> {
+  seq: number;
+  items: Item[];
+  next: string | null;
+}
+
+export type Runs = Listed<Task> & { hidden: number };
+export type Seen<Shape> = Shape & { seq: number };
+
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly hint: string,
+  ) {
+    super(message);
+  }
+}
+
+const TOKEN = "ramify.token";
+
+export function keepToken(token: string): void {
+  sessionStorage.setItem(TOKEN, token);
+}
+
+export function headers(more: Record<string, string> = {}): Record<string, string> {
+  const token = sessionStorage.getItem(TOKEN);
+  return token ? { ...more, authorization: `Bearer ${token}` } : more;
+}
+
+type Parameters = Record<string, string | number | boolean | null | undefined>;
+
+export function address(path: string, parameters: Parameters = {}): string {
+  const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+  return `/api/${path}${given.length ? `?${query}` : ""}`;
+}
+
+async function failure(response: Response): Promise<ApiError> {
+  const body: unknown = await response.json().catch(() => null);
+  const error = (body as { error?: { code: string; message: string; hint: string } } | null)?.error;
+  if (error) return new ApiError(response.status, error.code, error.message, error.hint);
+  return new ApiError(response.status, "http", `The server answered with status ${response.status}`, "Try again");
+}
+
+async function asked<Answer>(url: string, options: RequestInit = {}): Promise<Answer> {
+  const given = (options.headers ?? {}) as Record<string, string>;
+  let response: Response;
+  try {
+    response = await fetch(url, { ...options, headers: headers({ accept: "application/json", ...given }) });
+  } catch {
+    throw new ApiError(0, "unreachable", "The server cannot be reached", "Is ramify serve still running?");
+  }
+  if (!response.ok) throw await failure(response);
+  return (await response.json()) as Answer;
+}
+
+const one = encodeURIComponent;
+const get = <Answer>(path: string, parameters?: Parameters) => asked<Answer>(address(path, parameters));
+
+export type Subject = "task" | "conversation";
+const places = { task: "tasks", conversation: "conversations" } as const;
+
+export const api = {
+  runs: (given: Parameters) => get<Runs>("tasks", { roots: true, ...given }),
+  tasks: (ids: string[]) => get<Listed<Task>>("tasks", { ids: ids.join(",") }),
+  task: (id: string) => get<Seen<Task>>(`tasks/${one(id)}`),
+  skeleton: (kind: Subject, id: string) => get<Skeleton>(`${places[kind]}/${one(id)}/tree`, { shape: "skeleton" }),
+  subtasks: (id: string) => get<Listed<Task>>(`tasks/${one(id)}/subtasks`, { limit: 5000 }),
+  messages: (id: string, cursor: string | null = null, limit = 400) =>
+    get<Listed<Message>>(`tasks/${one(id)}/messages`, { limit, cursor }),
+  tools: (id: string, tree: boolean, limit = 5000) => get<Listed<ToolCall>>(`tasks/${one(id)}/tools`, { tree, limit }),
+  reasoning: (id: string) => get<Listed<Reasoning>>(`tasks/${one(id)}/reasoning`, { limit: 1000 }),
+  why: (id: string) => get<Seen<Why>>(`tasks/${one(id)}/why`),
+  completeness: (id: string) => get<Seen<Completeness>>(`tasks/${one(id)}/completeness`),
+  cache: (id: string) => get<Listed<CacheEntry>>(`tasks/${one(id)}/cache`, { limit: 200 }),
+  tool: (id: string) => get<Seen<ToolCall>>(`tools/${one(id)}`),
+  calls: (given: Parameters) => get<Listed<Call>>("calls", given),
+  call: (id: string) => get<Seen<Call>>(`calls/${one(id)}`),
+  conversations: (given: Parameters) => get<Listed<Conversation>>("conversations", given),
+  conversation: (id: string) => get<Seen<Conversation>>(`conversations/${one(id)}`),
+  search: (q: string, cursor: string | null = null) => get<Listed<Hit> & { indexed: number }>("search", { q, cursor, limit: 100 }),
+  stats: () => get<Seen<Stats>>("stats"),
+  health: () => get<Seen<Health>>("health"),
+  observation: (id: string) => get<Seen<Observed>>(`observations/${one(id)}`),
+  link: (child: string, parent: string) =>
+    asked<Seen<Why>>(address("links"), {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ child, parent }),
+    }),
+  unlink: (child: string) => asked<Seen<Why>>(address(`links/${one(child)}`), { method: "DELETE" }),
+};
+
+export interface Body {
+  text: string;
+  bytes: number;
+  encoding: string;
+}
+
+const PACKED: Record<string, CompressionFormat> = { gzip: "gzip", deflate: "deflate" };
+
+/** Saves the bytes of the wire as a file; a plain link could not send the token. */
+export async function save(call: string, side: "request" | "response"): Promise<void> {
+  const response = await fetch(address(`calls/${one(call)}/${side}`), { headers: headers() });
+  if (!response.ok) throw await failure(response);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "")?.[1] ?? `${call}-${side}`;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/** The bytes of the wire as text; packed ones are unpacked where the browser can do it. */
+export async function body(call: string, side: "request" | "response"): Promise<Body> {
+  const response = await fetch(address(`calls/${one(call)}/${side}`), { headers: headers() });
+  if (!response.ok) throw await failure(response);
+  const encoding = response.headers.get("x-ramify-content-encoding") ?? "";
+  const raw = await response.arrayBuffer();
+  const format = PACKED[encoding];
+  if (encoding && !format) return { text: "", bytes: raw.byteLength, encoding };
+  const stream = new Blob([raw]).stream();
+  const plain = format ? stream.pipeThrough(new DecompressionStream(format)) : stream;
+  return { text: await new Response(plain).text(), bytes: raw.byteLength, encoding: "" };
+}

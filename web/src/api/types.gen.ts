@@ -1,0 +1,413 @@
+// Made by `python -m ramify.web.typescript` from the server's own types. Do not edit.
+
+export interface Batch {
+  records: Array<Sent>;
+}
+
+export interface CacheEntry {
+  call: string;
+  before: string | null;
+  segments: number;
+  same: number;
+  difference: Difference | null;
+  held: number;
+  lost: number;
+  lost_usd: number | null;
+  cause: string | null;
+}
+
+export interface Call {
+  id: string;
+  task: string | null;
+  conversation: string | null;
+  branch: string | null;
+  parent: string | null;
+  kind: "main" | "subagent" | "utility";
+  utility: string | null;
+  model: string | null;
+  attempt: number;
+  attempt_of: string | null;
+  status: "ok" | "error" | "aborted" | "running";
+  link: Link | null;
+  opened: string | null;
+  closed: string | null;
+  first_token_ms: number | null;
+  usage: Usage;
+  message_count: number;
+  new_messages: number;
+  stop_reason: string | null;
+  duration_ms: number | null;
+  http_status: number | null;
+  error: string | null;
+  agent: string | null;
+  refs: Array<Ref>;
+  observations: Array<string>;
+  sources: Array<string>;
+  project: string;
+}
+
+export interface Candidate {
+  parent: string;
+  rule: string;
+  certainty: number;
+  rejected_because: string;
+}
+
+export interface Capture {
+  waiting: number;
+  spooled: number;
+  lost: number;
+  unlinked: number;
+  stored: number;
+  problem: string | null;
+}
+
+export interface Change {
+  task?: Task | null;
+  call?: Call | null;
+  tool?: LiveTool | null;
+  conversation?: LiveConversation | null;
+  gone?: Gone | null;
+}
+
+export interface Changes {
+  seq: number;
+  changes: Array<Change>;
+}
+
+export interface Columns {
+  id: Array<string>;
+  depth: Array<number>;
+  size: Array<number>;
+  title: Array<string>;
+  agent: Array<number>;
+  status: Array<string>;
+  start: Array<number>;
+  ms: Array<number | null>;
+  active: Array<number>;
+  calls: Array<number>;
+  tools: Array<number>;
+  input: Array<number>;
+  output: Array<number>;
+  cost: Array<number | null>;
+  certainty: Array<number | null>;
+  flags: Array<Array<string>>;
+}
+
+export interface Completeness {
+  tasks: number;
+  calls: number;
+  tools: number;
+  unreadable: number;
+  withheld_counted: boolean;
+  missing: Array<Missing>;
+}
+
+export interface Conversation {
+  id: string;
+  project: string;
+  session: string | null;
+  title: string;
+  opened: string | null;
+  active: string | null;
+  calls: number;
+  tasks: number;
+  roots: number;
+  subtasks: number;
+  branches: Array<string>;
+  usage: Usage;
+  client: string | null;
+  refs: Array<Ref>;
+}
+
+export interface Difference {
+  segment: string;
+  instead: string;
+  at: number;
+  old: string;
+  new: string;
+  shown_from: number;
+}
+
+export interface Error {
+  error: Fault;
+}
+
+export interface Fault {
+  code: string;
+  message: string;
+  hint: string;
+  candidates?: Array<Record<string, unknown>> | null;
+}
+
+export interface Gone {
+  kind: string;
+  id: string;
+}
+
+export interface Health {
+  status: string;
+  version: string;
+  uptime_s: number;
+  store: string;
+  upstream: string;
+  capture: Capture;
+}
+
+export interface Hit {
+  call: string;
+  task: string | null;
+  conversation: string | null;
+  kind: "text" | "thinking" | "input" | "result";
+  side: string;
+  message: number;
+  block: number;
+  snippet: string;
+  timestamp: string | null;
+}
+
+export interface Link {
+  kind: string;
+  rule: string;
+  certainty: number;
+  parent: string;
+  via: string | null;
+  via_id: string | null;
+  evidence: Array<string>;
+}
+
+export interface LiveConversation {
+  id: string;
+  active: string | null;
+  usage: Usage;
+  calls: number;
+}
+
+export interface LiveTool {
+  id: string;
+  call_id: string;
+  call: string | null;
+  name: string | null;
+  status: string;
+  timestamp: string | null;
+  closed: string | null;
+  spawned: Array<string>;
+}
+
+export interface Message {
+  id: string;
+  task: string | null;
+  call: string;
+  role: string;
+  author: "human" | "agent" | "tool" | "harness" | "system" | "unknown";
+  author_id: string | null;
+  author_kind: string | null;
+  reason: string | null;
+  blocks: Array<unknown>;
+  timestamp: string | null;
+}
+
+export interface Missing {
+  kind: "unattached" | "inferred" | "no_result" | "cut_short" | "failed_calls" | "withheld";
+  count: number;
+  ids: Array<string>;
+}
+
+export interface NewLink {
+  child: string;
+  parent: string;
+}
+
+export interface Nothing {
+}
+
+export interface Object {
+}
+
+export interface Observed {
+  id: string;
+  kind: string;
+  at: string | null;
+  line: string;
+  body: string;
+}
+
+export interface Progress {
+  tasks: number;
+  done: number;
+  working: number;
+  failed: number;
+}
+
+export interface Reasoning {
+  task: string | null;
+  call: string;
+  message_id: string | null;
+  timestamp: string | null;
+  agent_name: string | null;
+  kind: "thinking" | "explanation" | "progress" | "context";
+  text: string;
+  withheld: boolean;
+  model: string | null;
+  conversation_history: unknown;
+}
+
+export interface Ref {
+  protocol: string;
+  kind: string;
+  value: string;
+  scope?: string | null;
+}
+
+export interface Sent {
+  id: string;
+  at: number;
+  source: string;
+  format: string;
+  body: string;
+  place?: string;
+  project?: string;
+}
+
+export interface Skeleton {
+  seq: number;
+  base: string | null;
+  n: number;
+  agents: Array<string>;
+  rows: Columns;
+  unattached: Columns;
+}
+
+export interface Stats {
+  conversations: number;
+  tasks: number;
+  roots: number;
+  calls: number;
+  running: number;
+  failed: number;
+  aborted: number;
+  tool_calls: number;
+  usage: Usage | null;
+  unreadable: number;
+  unreadable_newest: Array<Unreadable>;
+  indexed: number;
+  capture: Capture;
+}
+
+export interface Taken {
+  taken: number;
+}
+
+export interface Task {
+  id: string;
+  title: string | null;
+  prompt: string | null;
+  prompt_author: string | null;
+  agent: string | null;
+  agent_type: string | null;
+  status: "pending" | "submitted" | "working" | "input-required" | "auth-required" | "completed" | "failed" | "canceled" | "rejected" | "unknown";
+  native_status: string | null;
+  flags: Array<string>;
+  conversation: string | null;
+  branch: string | null;
+  operation: string | null;
+  root: string;
+  depth: number;
+  link: Link | null;
+  opened: string | null;
+  closed: string | null;
+  duration_ms: number | null;
+  usage: Usage;
+  tree_usage: Usage;
+  subtasks: number;
+  tool_calls: number;
+  refs: Array<Ref>;
+  native: Record<string, unknown>;
+  project: string;
+  progress?: Progress | null;
+  parent?: string | null;
+}
+
+export interface TaskTree {
+  id: string;
+  title: string | null;
+  prompt: string | null;
+  prompt_author: string | null;
+  agent: string | null;
+  agent_type: string | null;
+  status: "pending" | "submitted" | "working" | "input-required" | "auth-required" | "completed" | "failed" | "canceled" | "rejected" | "unknown";
+  native_status: string | null;
+  flags: Array<string>;
+  conversation: string | null;
+  branch: string | null;
+  operation: string | null;
+  root: string;
+  depth: number;
+  link: Link | null;
+  opened: string | null;
+  closed: string | null;
+  duration_ms: number | null;
+  usage: Usage;
+  tree_usage: Usage;
+  subtasks: number;
+  tool_calls: number;
+  refs: Array<Ref>;
+  native: Record<string, unknown>;
+  project: string;
+  progress?: Progress | null;
+  parent?: string | null;
+  children: Array<TaskTree>;
+}
+
+export interface ToolCall {
+  id: string;
+  call_id: string;
+  task: string | null;
+  call: string | null;
+  name: string | null;
+  type: "llm_response" | "tool_invocation_start" | "tool_result";
+  phases: Array<string>;
+  args: unknown;
+  result: unknown;
+  status: "running" | "ok" | "error" | "canceled" | "timed_out" | "missing";
+  agent_name: string | null;
+  timestamp: string | null;
+  closed: string | null;
+  duration_ms: number | null;
+  spawned: Array<string>;
+  result_source: "wire" | "history" | "child" | null;
+  refs: Array<Ref>;
+}
+
+export interface Tree {
+  roots: Array<TaskTree>;
+  unattached: Array<Task>;
+}
+
+export interface Unreadable {
+  observation: string;
+  at: string | null;
+  reason: string;
+}
+
+export interface Usage {
+  calls: number;
+  input: number;
+  output: number;
+  cache_read: number;
+  cache_write: number;
+  cost_usd: number | null;
+}
+
+export interface Why {
+  id: string;
+  links: Array<Link>;
+  candidates: Array<Candidate>;
+  witnesses: Array<Witness>;
+}
+
+export interface Witness {
+  observation: string;
+  source: string;
+  rule: string | null;
+}

@@ -1,0 +1,170 @@
+/** The frame: header, rail, tabs, and the page that the address names. */
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { feed } from "./api/live";
+import { duration } from "./state/format";
+import type { Page } from "./state/view";
+import { TabStrip } from "./panes/TabStrip";
+import { CallsPage } from "./pages/CallsPage";
+import { Compare } from "./pages/Compare";
+import { Conversations } from "./pages/Conversations";
+import { HealthPage } from "./pages/HealthPage";
+import { Latest } from "./pages/Latest";
+import { RunPage } from "./pages/RunPage";
+import { Runs } from "./pages/Runs";
+import { Search } from "./pages/Search";
+import { NotFound } from "./pages/Unknown";
+import { Overlays } from "./ui/Overlays";
+import { useNow } from "./ui/hooks";
+import { useKeys } from "./ui/keyboard";
+import { Link, NavigationProvider, fresh, useNavigation } from "./ui/navigation";
+import { TabsProvider } from "./ui/tabs";
+
+const RAIL: [Page, string, string][] = [
+  ["runs", "Runs", "M4 5h12M4 10h12M4 15h8"],
+  ["conversations", "Conversations", "M3 4h14v9H9l-4 3v-3H3z"],
+  ["calls", "Calls", "M3 6h10l-3-3M17 14H7l3 3"],
+  ["search", "Search", "M9 3a6 6 0 1 0 .01 0M13.5 13.5L18 18"],
+  ["compare", "Compare", "M3 4h5v12H3zM12 4h5v12h-5z"],
+  ["health", "Health", "M2 11h4l2-6 4 11 2-5h4"],
+];
+
+export function App() {
+  useEffect(() => void feed.start(), []);
+  return (
+    <NavigationProvider>
+      <TabsProvider>
+        <Header />
+        <TabStrip />
+        <div className="frame">
+          <Rail />
+          <main id="main">
+            <CurrentPage />
+          </main>
+        </div>
+        <Overlays />
+      </TabsProvider>
+    </NavigationProvider>
+  );
+}
+
+function CurrentPage() {
+  const { view } = useNavigation();
+  switch (view.page) {
+    case "runs":
+      return <Runs />;
+    case "conversations":
+      return <Conversations />;
+    case "calls":
+      return <CallsPage />;
+    case "search":
+      return <Search />;
+    case "compare":
+      return <Compare />;
+    case "health":
+      return <HealthPage />;
+    case "latest":
+      return <Latest />;
+    case "task":
+      return <RunPage key={view.id} subject="task" id={view.id} />;
+    case "conversation":
+      return <RunPage key={view.id} subject="conversation" id={view.id} />;
+    default:
+      return <NotFound what={view.id} />;
+  }
+}
+
+function Header() {
+  const { go } = useNavigation();
+  useKeys({
+    runs: () => go(fresh({ page: "runs" })),
+    conversations: () => go(fresh({ page: "conversations" })),
+    calls: () => go(fresh({ page: "calls" })),
+    health: () => go(fresh({ page: "health" })),
+    copy: () => void navigator.clipboard.writeText(location.href),
+  });
+  return (
+    <header className="top">
+      <a className="skip" href="#main">
+        skip to the page
+      </a>
+      <Link to={fresh({ page: "runs" })} className="brand">
+        <img src="/icon.svg" alt="" width="22" height="22" /> Ramify
+      </Link>
+      <span className="room" />
+      <Pulse />
+      <LiveMark />
+      <Theme />
+    </header>
+  );
+}
+
+function Rail() {
+  const { view } = useNavigation();
+  const current = view.page === "task" ? "runs" : view.page === "conversation" ? "conversations" : view.page;
+  return (
+    <nav className="rail" aria-label="pages">
+      {RAIL.map(([page, words, path]) => (
+        <Link key={page} to={fresh({ page })} aria-current={current === page ? "page" : undefined}>
+          <svg viewBox="0 0 20 20" width="18" height="18" fill="none" stroke="currentColor" strokeWidth="1.7" strokeLinecap="round" strokeLinejoin="round" aria-hidden="true">
+            <path d={path} />
+          </svg>
+          <span>{words}</span>
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+function LiveMark() {
+  const state = useSyncExternalStore(feed.watch, feed.current);
+  const now = useNow(state.kind === "disconnected");
+  switch (state.kind) {
+    case "live":
+      return <span className="live on">live</span>;
+    case "behind":
+      return <span className="live behind">behind by {state.changes.toLocaleString("en")} changes, catching up</span>;
+    case "connecting":
+      return <span className="live">connecting</span>;
+    case "disconnected":
+      return (
+        <span className="live off" role="status">
+          disconnected for {duration(now - state.since)}, next try in {duration(Math.max(0, state.nextTry - now))}
+          <button type="button" className="quiet" onClick={() => feed.retry()}>
+            now
+          </button>
+        </span>
+      );
+  }
+}
+
+/** Arrivals of the last two minutes. */
+function Pulse() {
+  const now = useNow(true);
+  const bins = Array.from({ length: 40 }, () => 0);
+  for (const at of feed.arrivals) {
+    const bin = 39 - Math.floor((now - at) / 3000);
+    if (bin >= 0 && bin < 40) bins[bin] = (bins[bin] ?? 0) + 1;
+  }
+  const most = Math.max(4, ...bins);
+  return (
+    <svg className="arrivals" width="120" height="18" role="img" aria-label="arrivals of the last two minutes">
+      {bins.map((size, at) => (size ? <rect key={at} x={at * 3} width="2" y={18 - (size / most) * 18} height={(size / most) * 18} /> : null))}
+    </svg>
+  );
+}
+
+function Theme() {
+  const dark = () => document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  const [theme, set] = useState(dark);
+  const turn = () => {
+    const next = theme === "dark" ? "light" : "dark";
+    document.documentElement.dataset.theme = next;
+    localStorage.setItem("ramify.theme", next);
+    set(next);
+  };
+  return (
+    <button type="button" className="quiet" onClick={turn}>
+      {theme === "dark" ? "light" : "dark"}
+    </button>
+  );
+}

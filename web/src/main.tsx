@@ -1,0 +1,13 @@
+import { createRoot } from "react-dom/client";
+import { App } from "./app";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/frame.css";
+import "./styles/lists.css";
+import "./styles/run.css";
+import "./styles/transcript.css";
+import "./styles/details.css";
+import "./styles/print.css";
+
+const page = document.getElementById("page");
+if (page) createRoot(page).render(<App />);

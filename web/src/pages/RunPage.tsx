@@ -1,0 +1,159 @@
+/** One run, seen each way: the same selection in transcript, tree, timeline and graph. */
+import { useEffect, useMemo } from "react";
+import type { Subject } from "../api/client";
+import { api } from "../api/client";
+import { feed } from "../api/live";
+import type { Task } from "../api/types.gen";
+import { count } from "../state/format";
+import { Run } from "../state/run";
+import { firstLine } from "../state/text";
+import type { Tab } from "../state/view";
+import { TABS } from "../state/view";
+import { Cache } from "../panes/Cache";
+import { CallsTable } from "../panes/CallsTable";
+import { Details } from "../panes/Details";
+import { Graph } from "../panes/Graph";
+import { RunHeader } from "../panes/RunHeader";
+import { TaskTree } from "../panes/TaskTree";
+import { Timeline } from "../panes/Timeline";
+import { Transcript } from "../panes/Transcript";
+import { Loading, Trouble } from "../ui/Trouble";
+import { useAnswer, useStore } from "../ui/hooks";
+import { useKeys } from "../ui/keyboard";
+import { Link, conversationView, fresh, taskView, useNavigation } from "../ui/navigation";
+import { useTabs } from "../ui/tabs";
+import { NotFound } from "./Unknown";
+
+const WORDS: Record<Tab, string> = { transcript: "Transcript", tree: "Tree", timeline: "Timeline", graph: "Graph", calls: "Calls", cache: "Prompt cache" };
+
+export function RunPage({ subject, id }: { subject: Subject; id: string }) {
+  const { view, go, adjust } = useNavigation();
+  const run = useMemo(() => new Run(subject, id, feed), [subject, id]);
+  useStore(run);
+  useEffect(() => run.open(), [run]);
+  const drawn = run.tree !== null; // the tree comes first: everything else is asked for when its rows are there
+  const task = useAnswer(drawn && subject === "task" ? () => api.task(id) : null, `${subject}:${id}:${drawn}`);
+  const conversation = useAnswer(drawn && subject === "conversation" ? () => api.conversation(id) : null, `${subject}:${id}:${drawn}`);
+  const title = task.value?.title ?? conversation.value?.title ?? run.tree?.roots[0]?.title ?? "";
+  const { tabs, openTab } = useTabs();
+  useEffect(() => {
+    document.title = title ? `${firstLine(title, 60)} – Ramify` : "Ramify";
+    if (task.value) openTab({ id, title: title || id, root: task.value.root, parent: task.value.link?.parent ?? null, status: task.value.status });
+  }, [task.value, title]);
+  const parent = task.value?.link?.parent ?? tabs.find((one) => one.id === id)?.parent;
+  const tab = (at: number) => () => go({ tab: TABS[at] ?? "transcript" });
+  useKeys({
+    tab1: tab(0), tab2: tab(1), tab3: tab(2), tab4: tab(3), tab5: tab(4), tab6: tab(5),
+    parent: () => parent && go(taskView(parent)),
+    live: () => run.hold(!run.paused),
+    close: () => adjust({ selected: null }),
+  });
+  if (run.error?.status === 404) return <NotFound what={id} />;
+  if (run.error && !run.tree) return <Trouble error={run.error} again={() => void run.load()} />;
+  return (
+    <div className="run-page">
+      <Crumbs task={task.value} />
+      <RunHeader run={run} task={task.value} conversation={conversation.value} title={title || (subject === "conversation" ? "Conversation" : "")} />
+      <Notices run={run} />
+      <div className="view-tabs" role="tablist" aria-label="ways to see this run">
+        {TABS.map((one) => (
+          <button key={one} id={`tab-${one}`} type="button" role="tab" aria-selected={view.tab === one} aria-controls="view" onClick={() => go({ tab: one })}>
+            {WORDS[one]}
+          </button>
+        ))}
+      </div>
+      <div className={`split${view.selected ? " with-details" : ""}`}>
+        <div className="view" id="view" role="tabpanel" aria-labelledby={`tab-${view.tab}`}>
+          {run.tree ? <Chosen run={run} tab={view.tab} /> : <Loading rows={10} />}
+        </div>
+        <Details />
+      </div>
+    </div>
+  );
+}
+
+function Chosen({ run, tab }: { run: Run; tab: Tab }) {
+  switch (tab) {
+    case "tree":
+      return <TaskTree run={run} />;
+    case "timeline":
+      return <Timeline run={run} />;
+    case "graph":
+      return <Graph run={run} />;
+    case "calls":
+      return <Calls run={run} />;
+    case "cache":
+      return (
+        <>
+          {(run.tree?.roots ?? []).map((root) => (
+            <Cache key={root.id} id={root.id} />
+          ))}
+        </>
+      );
+    default:
+      return <Transcript run={run} />;
+  }
+}
+
+function Calls({ run }: { run: Run }) {
+  const given = run.subject === "task" ? { task: run.id } : { conversation: run.id };
+  const calls = useAnswer(() => api.calls({ ...given, limit: 1000 }), run.id, run.version());
+  if (calls.error) return <Trouble error={calls.error} again={calls.again} />;
+  return (
+    <section className="pane" aria-label="calls">
+      {calls.value ? <CallsTable calls={calls.value.items} /> : <Loading />}
+    </section>
+  );
+}
+
+/** From the person down to this task. */
+function Crumbs({ task }: { task: Task | null }) {
+  const path = useAnswer(task ? () => pathAbove(task) : null, task?.id ?? "");
+  return (
+    <nav className="crumbs" aria-label="breadcrumb">
+      <Link to={fresh({ page: "runs" })}>Runs</Link>
+      {(path.value ?? []).map((task, at, all) => (
+        <span key={task.id}>
+          <span aria-hidden="true">›</span>{" "}
+          {at === 0 && task.conversation ? (
+            <>
+              <Link to={conversationView(task.conversation)}>conversation</Link> <span aria-hidden="true">›</span>{" "}
+            </>
+          ) : null}
+          {at === all.length - 1 ? <b>{firstLine(task.title ?? "", 40)}</b> : <Link to={taskView(task.id)}>{firstLine(task.title ?? "", 30)}</Link>}
+        </span>
+      ))}
+      {(path.value?.length ?? 0) > 1 && (
+        <Link className="back" to={taskView(path.value?.at(-2)?.id ?? "")}>
+          ↑ return to parent
+        </Link>
+      )}
+    </nav>
+  );
+}
+
+async function pathAbove(task: Task) {
+  const path = [task];
+  for (let up = path[0]?.link?.parent; up && path.length < 50; up = path[0]?.link?.parent) path.unshift(await api.task(up));
+  return path;
+}
+
+function Notices({ run }: { run: Run }) {
+  return (
+    <>
+      {run.paused && (
+        <p className="note" role="status">
+          Held still; {count(run.held.length, "change")} waiting.{" "}
+          <button type="button" className="quiet" onClick={() => run.hold(false)}>
+            live again
+          </button>
+        </p>
+      )}
+      {run.reloadedAt && (
+        <p className="note" role="status">
+          View reloaded at {new Date(run.reloadedAt).toLocaleTimeString(undefined, { hour12: false })}.
+        </p>
+      )}
+    </>
+  );
+}

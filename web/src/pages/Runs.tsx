@@ -1,0 +1,204 @@
+/** Runs, newest first: what agents were asked, how far they are, what it cost. */
+import { useEffect, useRef, useState } from "react";
+import type { Runs as RunList } from "../api/client";
+import { api } from "../api/client";
+import { feed } from "../api/live";
+import type { Task } from "../api/types.gen";
+import { age, count, duration, money, tokens } from "../state/format";
+import { firstLine } from "../state/text";
+import { Flags, Progress, Status } from "../ui/Marks";
+import { Loading, Trouble } from "../ui/Trouble";
+import { asApiError, useNow } from "../ui/hooks";
+import { useKeys } from "../ui/keyboard";
+import { Link, taskView, useNavigation } from "../ui/navigation";
+import type { ApiError } from "../api/client";
+import { Start } from "./Start";
+
+const STATUSES = ["working", "completed", "failed", "canceled"];
+const PAGE = 100;
+const LEAST_PAUSE = 700;
+const DAY = 86_400_000; // what was never seen to end is not said to have worked for weeks
+
+export function Runs() {
+  const { view, adjust } = useNavigation();
+  const list = useRuns(view.status, view.words);
+  const field = useRef<HTMLInputElement>(null);
+  const [at, move] = useState(-1);
+  const { go } = useNavigation();
+  useEffect(() => {
+    document.title = "Runs – Ramify";
+  }, []);
+  const items = list.items;
+  useKeys({
+    filter: () => field.current?.focus(),
+    next: () => move(Math.min(at + 1, items.length - 1)),
+    previous: () => move(Math.max(at - 1, 0)),
+    open: () => items[at] && go(taskView(items[at].id)),
+  });
+  if (list.error && !items.length) return <Trouble error={list.error} again={list.again} />;
+  if (!list.loaded) return <Loading rows={8} />;
+  const filtered = Boolean(view.status || view.words);
+  if (!items.length && !filtered) return <Start />;
+  return (
+    <section className="list-page" aria-label="runs">
+      <h1>Runs</h1>
+      <div className="filter">
+        <input
+          ref={field}
+          type="search"
+          aria-label="filter runs"
+          placeholder="words in a prompt or an agent   /"
+          value={view.words}
+          onChange={(event) => adjust({ words: event.target.value })}
+        />
+        <span role="group" aria-label="status" className="depths">
+          <button type="button" aria-pressed={!view.status} onClick={() => adjust({ status: "" })}>
+            all
+          </button>
+          {STATUSES.map((status) => (
+            <button key={status} type="button" aria-pressed={view.status === status} onClick={() => adjust({ status: view.status === status ? "" : status })}>
+              {status}
+            </button>
+          ))}
+        </span>
+        {filtered && (
+          <span className="faint" role="status">
+            {items.length} shown, {list.hidden} hidden{" "}
+            <button type="button" className="quiet" onClick={() => adjust({ words: "", status: "" })}>
+              show all
+            </button>
+          </span>
+        )}
+        {list.fresh > 0 && (
+          <button type="button" className="pill" onClick={list.show}>
+            {count(list.fresh, "new run")}
+          </button>
+        )}
+      </div>
+      {items.length === 0 && <p className="empty">Nothing fits. {count(list.hidden, "run")} hidden by the filter.</p>}
+      {items.length > 0 && (
+        <p className="list-head" aria-hidden="true">
+          <span className="n">calls</span>
+          <span className="n">tokens</span>
+          <span className="n">time</span>
+          <span className="n">own</span>
+          <span className="n">delegated</span>
+          <span className="n">tree</span>
+          <span className="when">asked</span>
+        </p>
+      )}
+      <ul className="runs">
+        {items.map((task, index) => (
+          <RunRow key={task.id} task={task} selected={index === at} />
+        ))}
+      </ul>
+      {list.next && (
+        <button type="button" onClick={list.more}>
+          Show older ones
+        </button>
+      )}
+    </section>
+  );
+}
+
+function RunRow({ task, selected }: { task: Task; selected: boolean }) {
+  const working = task.status === "working" || (task.progress?.working ?? 0) > 0;
+  const now = useNow(true);
+  const row = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (selected) row.current?.scrollIntoView({ block: "nearest" });
+  }, [selected]);
+  const since = task.opened ? now - Date.parse(task.opened) : Infinity;
+  const took = task.duration_ms ?? (working && since < DAY ? since : null);
+  const usage = task.tree_usage;
+  const delegated = usage.cost_usd === null || task.usage.cost_usd === null ? null : usage.cost_usd - task.usage.cost_usd;
+  return (
+    <li ref={row} className={selected ? "selected" : ""}>
+      <Link to={taskView(task.id)}>
+        <Status status={task.status} words />
+        <span className="title">{firstLine(task.title ?? "", 160) || "no prompt was seen"}</span>
+        <span className="about">
+          {task.progress && task.progress.tasks > 0 && <Progress done={task.progress.done} all={task.progress.tasks} failed={task.progress.failed} />}
+          <Flags flags={task.flags} />
+          <span className="n" title="model calls">
+            {usage.calls}
+          </span>
+          <span className="n" title="input and output tokens of the whole tree, the cache apart">
+            {tokens(usage.input + usage.output)}
+          </span>
+          <span className="n">{duration(took)}</span>
+          <span className="n" title="own cost">{money(task.usage.cost_usd)}</span>
+          <span className="n" title="delegated cost">
+            {money(delegated)}
+          </span>
+          <span title="cost of the whole tree" className="n faint">
+            {money(usage.cost_usd)}
+          </span>
+          <time dateTime={task.opened ?? undefined}>{age(task.opened, now)}</time>
+        </span>
+      </Link>
+    </li>
+  );
+}
+
+/** The list as the server judges it; asked again when something changed, never more often than it can be answered. */
+function useRuns(status: string, words: string) {
+  const [state, set] = useState<{ list: RunList | null; key: string; error: ApiError | null; waiting: RunList | null }>({ list: null, key: "", error: null, waiting: null });
+  const [limit, grow] = useState(PAGE);
+  const [round, next] = useState(0);
+  const key = `${status}\n${words}\n${limit}`;
+  useEffect(() => {
+    let current = true;
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    let pause = LEAST_PAUSE;
+    const ask = async () => {
+      const began = performance.now();
+      try {
+        const list = await api.runs({ status, words, limit });
+        if (current) set((old) => settle(old, list, key));
+      } catch (error) {
+        if (current) set((old) => ({ ...old, key, error: asApiError(error) }));
+      }
+      pause = Math.max(LEAST_PAUSE, 4 * (performance.now() - began));
+    };
+    void feed.start();
+    void ask();
+    const soon = () => {
+      timer ??= setTimeout(() => {
+        timer = null;
+        void ask();
+      }, pause);
+    };
+    const leave = feed.listen({ changed: soon, restart: soon });
+    return () => {
+      current = false;
+      leave();
+      if (timer) clearTimeout(timer);
+    };
+  }, [key, round]);
+  const known = new Set(state.list?.items.map((task) => task.id));
+  return {
+    items: state.list?.items ?? [],
+    hidden: state.list?.hidden ?? 0,
+    next: state.list?.next ?? null,
+    loaded: state.list !== null || state.error !== null,
+    error: state.error,
+    fresh: state.waiting?.items.filter((task) => !known.has(task.id)).length ?? 0,
+    show: () => {
+      set((old) => ({ ...old, list: old.waiting ?? old.list, waiting: null }));
+      scrollTo({ top: 0 });
+    },
+    more: () => grow((old) => old + PAGE),
+    again: () => next((old) => old + 1),
+  };
+}
+
+/** At the top new runs appear; for a reader further down they wait behind a button, and rows only change in place. */
+function settle<State extends { list: RunList | null; key: string; error: ApiError | null; waiting: RunList | null }>(old: State, list: RunList, key: string): State {
+  const known = new Set(old.list?.items.map((task) => task.id));
+  const reading = old.key === key && scrollY > 80 && list.items.some((task) => !known.has(task.id));
+  if (!reading || !old.list) return { ...old, list, key, error: null, waiting: null };
+  const byId = new Map(list.items.map((task) => [task.id, task]));
+  const items = old.list.items.map((task) => byId.get(task.id) ?? task);
+  return { ...old, list: { ...old.list, items }, key, error: null, waiting: list };
+}

@@ -1,0 +1,68 @@
+/** Full text over everything that was said, thought, given and returned. */
+import { useEffect, useState } from "react";
+import { api } from "../api/client";
+import type { Hit } from "../api/types.gen";
+import { clock, count } from "../state/format";
+import { visible } from "../state/text";
+import { Loading, Trouble } from "../ui/Trouble";
+import { useAnswer } from "../ui/hooks";
+import { Link, fresh, useNavigation } from "../ui/navigation";
+
+const WORDS: Record<Hit["kind"], string> = { text: "said", thinking: "thought", input: "given to a tool", result: "returned by a tool" };
+
+export function Search() {
+  const { view, adjust } = useNavigation();
+  const [typed, type] = useState(view.words);
+  useEffect(() => {
+    document.title = "Search – Ramify";
+  }, []);
+  useEffect(() => type(view.words), [view.words]);
+  const wanted = view.words.trim();
+  const found = useAnswer(wanted ? () => api.search(wanted) : null, wanted);
+  return (
+    <section className="list-page" aria-label="search">
+      <h1>Search</h1>
+      <form
+        className="filter"
+        role="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          adjust({ words: typed });
+        }}
+      >
+        <input type="search" autoFocus aria-label="words to look for" value={typed} onChange={(event) => type(event.target.value)} placeholder='words, or "a phrase"' />
+        <button type="submit">Search</button>
+      </form>
+      {found.error && <Trouble error={found.error} again={found.again} />}
+      {found.loading && <Loading />}
+      {found.value && (
+        <>
+          <p className="faint" role="status">
+            {found.value.next ? "the newest 100 hits" : count(found.value.items.length, "hit")}
+            {found.value.indexed < found.value.seq && "; the newest traffic is still being indexed"}
+          </p>
+          <ul className="hits">
+            {found.value.items.map((hit, at) => (
+              <li key={at}>
+                <Link to={hit.task ? fresh({ page: "task", id: hit.task, selected: `call:${hit.call}` }) : fresh({ page: "calls", selected: `call:${hit.call}` })}>
+                  <span className="chip">{WORDS[hit.kind]}</span>
+                  <span className="snippet">
+                    <Marked text={visible(hit.snippet)} words={wanted} />
+                  </span>
+                  <time>{clock(hit.timestamp)}</time>
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}
+
+function Marked({ text, words }: { text: string; words: string }) {
+  const terms = words.match(/"[^"]+"|\S+/g)?.map((term) => term.replace(/"/g, "").replace(/[.*+?^${}()|[\]\\]/g, "\\$&")) ?? [];
+  if (!terms.length) return <>{text}</>;
+  const parts = text.split(new RegExp(`(${terms.join("|")})`, "gi"));
+  return <>{parts.map((part, at) => (at % 2 ? <mark key={at}>{part}</mark> : part))}</>;
+}

@@ -1,0 +1,37 @@
+/** For a newcomer: how to see the first run, in one line. It turns by itself when something arrives. */
+import { api } from "../api/client";
+import { Copy } from "../ui/Text";
+import { useAnswer, useNow } from "../ui/hooks";
+
+export function Start() {
+  const now = useNow(true);
+  const health = useAnswer(() => api.health(), "health", Math.floor(now / 5000));
+  const here = location.origin;
+  const ways: [string, string, string][] = [
+    ["Run a program and see what it does", "ramify run claude", "Nothing to set up: its traffic passes through here, and its tree is printed when it ends."],
+    ["Point any client of the Messages API here", `export ANTHROPIC_BASE_URL=${here}`, "Then start it as always, in the same terminal."],
+    ["See a run that plays itself", "ramify demo", "Needs no key and no network; it has a store of its own that is thrown away."],
+    ["Load what was recorded", "ramify import exchanges.jsonl", "One HTTP exchange a line."],
+  ];
+  return (
+    <section className="start" aria-label="start">
+      <h1>Nothing was seen yet</h1>
+      <p className="lead">Ramify shows what your agents, and the agents they started, really did. Let it see something:</p>
+      <ol>
+        {ways.map(([title, command, words]) => (
+          <li key={title}>
+            <h2>{title}</h2>
+            <p className="command">
+              <code>{command}</code> <Copy text={command} />
+            </p>
+            <p className="faint">{words}</p>
+          </li>
+        ))}
+      </ol>
+      <p className="waiting" role="status">
+        <span className="pulse" aria-hidden="true" /> Waiting for the first request
+        {health.value ? `: the proxy is up and sends on to ${health.value.upstream}; ${health.value.capture.stored} observations so far.` : "…"}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,56 @@
+/** One tool call: what it was given beside what it gave back. */
+import { api } from "../api/client";
+import { clock, duration } from "../state/format";
+import { firstLine, readable } from "../state/text";
+import { Status } from "../ui/Marks";
+import { Copy, Value } from "../ui/Text";
+import { Loading, Trouble } from "../ui/Trouble";
+import { useAnswer } from "../ui/hooks";
+import { Link, taskView, useNavigation } from "../ui/navigation";
+import { RefList } from "./TaskDetails";
+
+export function ToolDetails({ id }: { id: string }) {
+  const { value: tool, error, again } = useAnswer(() => api.tool(id), id);
+  const { adjust } = useNavigation();
+  if (error) return <Trouble error={error} again={again} />;
+  if (!tool) return <Loading />;
+  return (
+    <>
+      <h2>{firstLine(tool.name ?? "tool call", 100)}</h2>
+      <p className="chips">
+        <Status status={tool.status} words />
+        <span className="faint">
+          {clock(tool.timestamp)}, {duration(tool.duration_ms)}
+        </span>
+        {tool.result_source && <span className="chip">result seen on the {tool.result_source}</span>}
+      </p>
+      <p className="acts">
+        {tool.spawned.map((child) => (
+          <Link key={child} to={taskView(child)}>
+            the task it started
+          </Link>
+        ))}
+        {tool.call && (
+          <button type="button" className="quiet" onClick={() => adjust({ selected: `call:${tool.call}` })}>
+            the model call that asked for it
+          </button>
+        )}
+      </p>
+      <div className="sides">
+        <div>
+          <h3>
+            Input <Copy text={() => readable(tool.args)} />
+          </h3>
+          <Value value={tool.args} label="input" />
+        </div>
+        <div>
+          <h3>
+            Result <Copy text={() => readable(tool.result)} />
+          </h3>
+          {tool.result === null && tool.status === "running" ? <p className="faint">No result was seen.</p> : <Value value={tool.result} label="result" />}
+        </div>
+      </div>
+      <RefList refs={tool.refs} id={tool.id} />
+    </>
+  );
+}

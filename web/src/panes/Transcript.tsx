@@ -1,0 +1,291 @@
+/** What happened, in the order in which one reads it. People stand on the right; agents and tools on the left. */
+import { useEffect, useMemo, useState } from "react";
+import type { Task } from "../api/types.gen";
+import { clock, count, duration, money } from "../state/format";
+import type { Run } from "../state/run";
+import { Telling } from "../state/telling";
+import { firstLine, peek } from "../state/text";
+import type { Item, ToolUse } from "../state/transcript";
+import { LOOPING, toolSummary } from "../state/transcript";
+import { toggle } from "../state/view";
+import { CertaintyMark, Flags, Status } from "../ui/Marks";
+import { LongText, Value } from "../ui/Text";
+import { Loading, Trouble } from "../ui/Trouble";
+import { useNow, useStore } from "../ui/hooks";
+import { useKeys } from "../ui/keyboard";
+import { Link, taskView, useNavigation } from "../ui/navigation";
+
+const DEEPEST = 3;
+
+export function Transcript({ run }: { run: Run }) {
+  useStore(run);
+  const { view, adjust } = useNavigation();
+  const step = (by: 1 | -1) => {
+    const marked = [...document.querySelectorAll<HTMLElement>("[data-selects]")];
+    const at = marked.findIndex((element) => element.dataset.selects === view.selected);
+    const next = marked[at < 0 ? 0 : at + by];
+    if (!next) return;
+    adjust({ selected: next.dataset.selects ?? null });
+    next.scrollIntoView({ block: "nearest" });
+  };
+  useKeys({ people: () => adjust({ onlyPeople: !view.onlyPeople }), next: () => step(1), previous: () => step(-1) });
+  const roots = run.tree?.roots ?? [];
+  const loose = run.tree?.unattached ?? [];
+  return (
+    <section className="pane transcript-pane" aria-label="transcript">
+      <div className="filter">
+        <label className="switch">
+          <input type="checkbox" checked={view.onlyPeople} onChange={() => adjust({ onlyPeople: !view.onlyPeople })} /> only what a person wrote
+        </label>
+        <button type="button" className="quiet" onClick={() => print()}>
+          print
+        </button>
+      </div>
+      <div className="reading" tabIndex={0}>
+        {roots.map((root) => (
+          <Told key={root.id} id={root.id} run={run} depth={0} />
+        ))}
+        {loose.length > 0 && <h3 className="divider">Unattached: {count(loose.length, "task")} that nothing leads to</h3>}
+        {loose.map((node) => (
+          <Told key={node.id} id={node.id} run={run} depth={0} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function Told({ id, run, depth }: { id: string; run: Run; depth: number }) {
+  const telling = useMemo(() => new Telling(id), [id]);
+  useStore(telling);
+  const { view } = useNavigation();
+  useEffect(() => {
+    void telling.load();
+    return run.hear(telling.hear);
+  }, [telling, run]);
+  if (telling.error) return <Trouble error={telling.error} again={() => void telling.load()} />;
+  if (!telling.loaded && !telling.items.length) return <Loading />;
+  const shown = view.onlyPeople ? telling.items.filter((item) => item.kind === "said" && item.author === "human") : telling.items;
+  return (
+    <div className={`told depth-${Math.min(depth, DEEPEST)}`}>
+      {shown.map((item) => (
+        <Turn key={item.key} item={item} telling={telling} run={run} depth={depth} />
+      ))}
+      {telling.task?.status === "working" && <p className="working-line">working…</p>}
+    </div>
+  );
+}
+
+interface TurnProperties {
+  item: Item;
+  telling: Telling;
+  run: Run;
+  depth: number;
+}
+
+function Turn({ item, telling, run, depth }: TurnProperties) {
+  const { adjust, view } = useNavigation();
+  const select = (selected: string) => adjust({ selected, pane: view.pane });
+  switch (item.kind) {
+    case "said":
+      return <Said item={item} />;
+    case "prompt":
+      return <AgentPrompt item={item} task={telling.task} />;
+    case "harness":
+      return <Harness item={item} />;
+    case "thinking":
+      return <Thinking item={item} select={() => select(`call:${item.call}`)} />;
+    case "words":
+      return (
+        <article className="turn agent" aria-label="the agent said">
+          <LongText text={item.text} lines={60} />
+        </article>
+      );
+    case "tools":
+      return <ToolGroup item={item} select={select} selected={view.selected} />;
+    case "spawn":
+      return <Card tool={item.tool} child={telling.children.find((child) => child.id === item.tool.child)} run={run} depth={depth} select={select} />;
+    case "trouble":
+      return <CallTrouble item={item} select={() => select(`call:${item.call.id}`)} />;
+  }
+}
+
+function Said({ item }: { item: Item & { kind: "said" } }) {
+  const { message } = item;
+  return (
+    <article className={`turn ${item.author}`} aria-label={`${item.author} said`}>
+      <header>
+        <span className="author" title={message.reason ?? ""}>
+          {item.author === "human" ? "a person" : item.author}
+        </span>
+        {message.role !== "user" && <span className="wire">{message.role} on the wire</span>}
+        <time>{clock(message.timestamp)}</time>
+      </header>
+      <LongText text={item.text} lines={40} />
+      {item.pictures.map((picture, at) => (
+        <img key={at} alt="picture that was sent" src={`data:${picture.type};base64,${picture.data}`} />
+      ))}
+    </article>
+  );
+}
+
+/** The prompt that an agent wrote: never shown as a person's words, whatever its role on the wire. */
+function AgentPrompt({ item, task }: { item: Item & { kind: "prompt" }; task: Task | null }) {
+  return (
+    <article className="turn prompt" aria-label="prompt written by an agent">
+      <header>
+        <span className="author agent-author" title={item.message.reason ?? ""}>
+          an agent asked
+        </span>
+        {task?.link && <Link to={taskView(task.link.parent)}>the task that asked</Link>}
+        <span className="wire">{item.message.role} on the wire</span>
+        <time>{clock(item.message.timestamp)}</time>
+      </header>
+      <LongText text={item.text} lines={30} />
+    </article>
+  );
+}
+
+function Harness({ item }: { item: Item & { kind: "harness" } }) {
+  return (
+    <details className="turn harness">
+      <summary>
+        <span className="chip">{item.message.author_kind ?? "harness"}</span> {firstLine(item.text.replace(/<[^>]+>/g, " ").trim(), 90)}
+      </summary>
+      <LongText text={item.text} code />
+    </details>
+  );
+}
+
+function Thinking({ item, select }: { item: Item & { kind: "thinking" }; select: () => void }) {
+  return (
+    <article className="turn thinking" aria-label="reasoning" onDoubleClick={select}>
+      {item.withheld ? <p className="faint">Reasoned; the provider withheld the text.</p> : <LongText text={item.text} lines={8} />}
+    </article>
+  );
+}
+
+interface ToolsProperties {
+  item: Item & { kind: "tools" };
+  select: (selected: string) => void;
+  selected: string | null;
+}
+
+function ToolGroup({ item, select, selected }: ToolsProperties) {
+  const { view, adjust } = useNavigation();
+  const many = item.tools.length > 4;
+  const id = item.tools[0]?.id ?? "";
+  const open = !many || view.toggled.includes(id);
+  return (
+    <div className="turn tools">
+      {(many || item.loops >= LOOPING) && (
+        <header>
+          {many && (
+            <button type="button" className="quiet" aria-expanded={open} onClick={() => adjust({ toggled: toggle(view.toggled, id) })}>
+              {open ? "▾" : "▸"} {count(item.tools.length, "tool call")}: {toolSummary(item.tools)}
+            </button>
+          )}
+          {item.loops >= LOOPING && <span className="chip warning">looping: the same call {item.loops} times</span>}
+        </header>
+      )}
+      {open && item.tools.map((tool) => <Tool key={tool.id} tool={tool} select={select} selected={selected === `tool:${tool.id}`} />)}
+    </div>
+  );
+}
+
+function Tool({ tool, select, selected }: { tool: ToolUse; select: (selected: string) => void; selected: boolean }) {
+  const [open, set] = useState(false);
+  return (
+    <div className={`tool${selected ? " selected" : ""}`} data-selects={`tool:${tool.id}`}>
+      <div className="tool-line">
+        <button type="button" className="tool-name" aria-expanded={open} onClick={() => set(!open)}>
+          <Status status={tool.status} /> <b>{firstLine(tool.name, 60)}</b> <span className="peek">{peek(tool.input)}</span>
+        </button>
+        <button type="button" className="quiet" onClick={() => select(`tool:${tool.id}`)}>
+          details
+        </button>
+      </div>
+      {open && (
+        <div className="sides">
+          <div>
+            <h4>input</h4>
+            <Value value={tool.input} label="input" />
+          </div>
+          <div>
+            <h4>result</h4>
+            {tool.result === null ? <p className="faint">{tool.status === "running" ? "not seen yet" : "empty"}</p> : <Value value={tool.result} label="result" />}
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}
+
+interface CardProperties {
+  tool: ToolUse;
+  child: Task | undefined;
+  run: Run;
+  depth: number;
+  select: (selected: string) => void;
+}
+
+/** A sub-task at the call that started it; what it did can be read in place, or on a page of its own. */
+function Card({ tool, child, run, depth, select }: CardProperties) {
+  const { view, adjust } = useNavigation();
+  const id = tool.child ?? "";
+  const node = run.tree?.nodes.get(id);
+  const open = view.toggled.includes(id) && depth < DEEPEST;
+  const status = node?.status ?? child?.status ?? "unknown";
+  const now = useNow(status === "working");
+  const took = node ? (node.end ?? (status === "working" ? now : node.active)) - node.start : null;
+  const asked = (tool.input as { prompt?: string } | null)?.prompt ?? child?.prompt ?? "";
+  return (
+    <article className={`turn card${view.selected === `task:${id}` ? " selected" : ""}`} data-selects={`task:${id}`} aria-label={`sub-task ${child?.title ?? ""}`}>
+      <header onClick={() => select(`task:${id}`)}>
+        <Status status={status} />
+        <span className="to">
+          {firstLine(tool.name, 30)} → <b>{firstLine(child?.agent_type ?? node?.agent ?? "agent", 40)}</b>
+        </span>
+        <span className="title">{firstLine(child?.title ?? node?.title ?? "", 90)}</span>
+        <CertaintyMark certainty={child?.link?.certainty ?? null} rule={child?.link?.rule} />
+        <Flags flags={child?.flags ?? []} />
+        <Link className="button" to={taskView(id)} title="open in a tab of its own">
+          open
+        </Link>
+      </header>
+      <p className="asked">
+        <span className="author agent-author">written by the agent</span> {firstLine(asked, 240)}
+      </p>
+      <footer>
+        {node && (
+          <span>
+            {count(node.tools, "tool")} · {duration(took)} · {money(node.sums.cost)}
+            {node.sums.tasks > 1 ? ` · ${count(node.sums.tasks - 1, "sub-task")}` : ""}
+          </span>
+        )}
+        <button type="button" className="quiet" aria-expanded={open} disabled={depth >= DEEPEST} onClick={() => adjust({ toggled: toggle(view.toggled, id) })}>
+          {depth >= DEEPEST ? "deeper: open it" : open ? "▾ fold" : "▸ read here"}
+        </button>
+      </footer>
+      {open && <Told id={id} run={run} depth={depth + 1} />}
+      {!open && tool.result !== null && <Outcome result={tool.result} />}
+    </article>
+  );
+}
+
+function Outcome({ result }: { result: unknown }) {
+  const block = Array.isArray(result) ? (result[0] as { text?: string } | undefined)?.text : result;
+  return typeof block === "string" ? <p className="outcome">⤷ {firstLine(block.replace(/^\[.*?\].*\n\s*/, ""), 160)}</p> : null;
+}
+
+function CallTrouble({ item, select }: { item: Item & { kind: "trouble" }; select: () => void }) {
+  const { call, retries } = item;
+  const words = call.status === "error" ? `the API refused: ${call.http_status ?? ""} ${call.error ?? ""}` : call.status === "aborted" ? "the answer was cut short" : "";
+  return (
+    <p className={`turn trouble-line ${call.status}`}>
+      {words} {retries > 0 && `· ${count(retries, "further attempt")}`}
+      <button type="button" className="quiet" onClick={select}>
+        details
+      </button>
+    </p>
+  );
+}

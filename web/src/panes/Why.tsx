@@ -1,0 +1,203 @@
+/** Why a task is linked as it is: rule, certainty, evidence, what lost; and a person's word over all of it. */
+import { useState } from "react";
+import { api } from "../api/client";
+import type { Candidate, Link as LinkShape, Witness } from "../api/types.gen";
+import { firstLine, visible } from "../state/text";
+import { certaintyOf } from "../state/status";
+import { Copy } from "../ui/Text";
+import { Loading, Trouble } from "../ui/Trouble";
+import { asApiError, useAnswer } from "../ui/hooks";
+import { Link, taskView } from "../ui/navigation";
+
+export function Why({ kind, id }: { kind: string; id: string }) {
+  const why = useAnswer(() => api.why(id), `${kind}:${id}`);
+  if (why.error) return <Trouble error={why.error} again={why.again} />;
+  if (!why.value) return <Loading />;
+  return (
+    <>
+      {why.value.links.length === 0 && <p>Linked to nothing above it: {kind === "call" ? "this call begins a line of its own." : "no agent is known to have asked for it."}</p>}
+      {why.value.links.map((link) => (
+        <LinkStory key={`${link.kind}${link.parent}`} link={link} />
+      ))}
+      {why.value.witnesses.length > 0 && <Witnesses witnesses={why.value.witnesses} />}
+      {why.value.candidates.length > 0 && <Losers candidates={why.value.candidates} />}
+      {kind === "task" && <Relink child={why.value.id} parent={why.value.links[0]?.parent ?? null} done={why.again} />}
+    </>
+  );
+}
+
+const SURE = { stated: "stated, certain", manual: "said by a person", inferred: "inferred", none: "" };
+
+function LinkStory({ link }: { link: LinkShape }) {
+  const kind = certaintyOf(link.certainty, link.rule);
+  return (
+    <section className={`link-story ${kind}`}>
+      <h3>
+        {link.kind} by <Link to={taskView(link.parent)}>{firstLine(link.parent, 40)}</Link>
+      </h3>
+      <p>
+        Linked by the rule <code>{link.rule}</code>: {SURE[kind]}.
+      </p>
+      <p className="meter">
+        <span>certainty {link.certainty}</span> <meter min={0} max={1} value={link.certainty} aria-label="certainty" />
+      </p>
+      {link.via && (
+        <p>
+          through the tool call <code>{firstLine(link.via, 60)}</code> <Copy text={link.via} />
+        </p>
+      )}
+      <h4>Evidence</h4>
+      <ul className="refs">
+        {link.evidence.map((one) => (
+          <Evidence key={one} id={one} needle={link.via ?? ""} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** What the link rests on, opened on a click, with the decisive id marked where it occurs. */
+function Evidence({ id, needle }: { id: string; needle: string }) {
+  const [open, set] = useState(false);
+  const seen = useAnswer(open ? () => api.observation(id) : null, `${id}:${open}`);
+  return (
+    <li>
+      <button type="button" className="quiet" aria-expanded={open} onClick={() => set(!open)}>
+        {open ? "▾" : "▸"} <code>{firstLine(id, 50)}</code>
+      </button>
+      {seen.error && <span className="faint">{seen.error.message}</span>}
+      {seen.value && (
+        <pre className="evidence" tabIndex={0}>
+          {firstLine(seen.value.line, 200)}
+          {"\n"}
+          <Around text={seen.value.body} needle={needle} />
+        </pre>
+      )}
+    </li>
+  );
+}
+
+const NEAR = 600;
+
+function Around({ text, needle }: { text: string; needle: string }) {
+  const at = needle ? text.lastIndexOf(needle) : -1;
+  if (at < 0) return <>{visible(text.slice(0, 2 * NEAR))}</>;
+  return (
+    <>
+      {at > NEAR ? "… " : ""}
+      {visible(text.slice(Math.max(0, at - NEAR), at))}
+      <mark>{visible(needle)}</mark>
+      {visible(text.slice(at + needle.length, at + NEAR))}
+    </>
+  );
+}
+
+/** Where it was seen: the wire, a transcript, a recording; each may have said something about the link. */
+function Witnesses({ witnesses }: { witnesses: Witness[] }) {
+  return (
+    <section>
+      <h3>Seen by</h3>
+      <ul className="losers">
+        {witnesses.map((one) => (
+          <li key={one.observation}>
+            {firstLine(one.source, 40)}
+            {one.rule ? `, which says ${one.rule}` : ""}: <code>{firstLine(one.observation, 40)}</code>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Losers({ candidates }: { candidates: Candidate[] }) {
+  return (
+    <section>
+      <h3>What lost</h3>
+      <ul className="losers">
+        {candidates.map((one, at) => (
+          <li key={at}>
+            <code>{firstLine(one.parent, 40)}</code> by {one.rule}, certainty {one.certainty}: {firstLine(one.rejected_because, 200)}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Nothing is done without being confirmed, and the last act can be undone while the pane is open. */
+function Relink({ child, parent, done }: { child: string; parent: string | null; done: () => void }) {
+  const [target, set] = useState("");
+  const [asking, ask] = useState<"link" | "unlink" | null>(null);
+  const [before, remember] = useState<string | null | undefined>(undefined);
+  const [problem, trouble] = useState("");
+  const act = async (to: string | null) => {
+    try {
+      await (to === null ? api.unlink(child) : api.link(child, to));
+      trouble("");
+    } catch (error) {
+      trouble(`${asApiError(error).message}. ${asApiError(error).hint}`);
+      return;
+    } finally {
+      ask(null);
+    }
+    done();
+  };
+  const change = async (to: string | null) => {
+    remember(parent);
+    await act(to);
+  };
+  return (
+    <section className="relink">
+      <h3>Is this wrong?</h3>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          ask("link");
+        }}
+      >
+        <label>
+          belongs under <input value={target} onChange={(event) => set(event.target.value)} placeholder="id of a task or tool call" />
+        </label>
+        <button type="submit" disabled={!target.trim()}>
+          Re-link
+        </button>
+        {parent && (
+          <button type="button" onClick={() => ask("unlink")}>
+            Unlink
+          </button>
+        )}
+      </form>
+      {asking && (
+        <div className="confirm" role="alertdialog" aria-label="confirm">
+          <p>{asking === "link" ? `Move this task and everything under it to ${firstLine(target, 60)}? It outlives every rebuild.` : "Say that nobody gave this task? It outlives every rebuild."}</p>
+          <button type="button" autoFocus onClick={() => void change(asking === "link" ? target.trim() : null)}>
+            {asking === "link" ? "Move it" : "Unlink it"}
+          </button>
+          <button type="button" className="quiet" onClick={() => ask(null)}>
+            no
+          </button>
+        </div>
+      )}
+      {problem && (
+        <p className="trouble-line error" role="alert">
+          {problem}
+        </p>
+      )}
+      {before !== undefined && !problem && (
+        <p role="status">
+          Done.{" "}
+          <button
+            type="button"
+            className="quiet"
+            onClick={() => {
+              remember(undefined);
+              void act(before);
+            }}
+          >
+            undo
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}

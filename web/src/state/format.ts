@@ -1,0 +1,50 @@
+/** Figures for people: the same words in every list. */
+
+export function duration(milliseconds: number | null): string {
+  if (milliseconds === null || !Number.isFinite(milliseconds)) return "—";
+  if (milliseconds < 1000) return `${Math.max(0, Math.round(milliseconds))} ms`;
+  const seconds = milliseconds / 1000;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} m ${String(Math.floor(seconds % 60)).padStart(2, "0")} s`;
+  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} m`;
+}
+
+export function tokens(count: number): string {
+  if (count < 1000) return String(count);
+  if (count < 10_000) return `${(count / 1000).toFixed(1)}k`;
+  if (count < 1_000_000) return `${Math.round(count / 1000)}k`;
+  return `${(count / 1_000_000).toFixed(1)}M`;
+}
+
+/** An unknown price is never shown as nothing. */
+export function money(dollars: number | null | undefined): string {
+  if (dollars === null || dollars === undefined) return "—";
+  if (dollars === 0) return "$0";
+  if (dollars < 0.01) return "<1¢";
+  return dollars < 100 ? `$${dollars.toFixed(2)}` : `$${Math.round(dollars)}`;
+}
+
+export function age(moment: string | null, now: number): string {
+  if (!moment) return "—";
+  const seconds = Math.max(0, (now - Date.parse(moment)) / 1000);
+  if (seconds < 10) return "just now";
+  if (seconds < 60) return `${Math.floor(seconds)} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ago`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`;
+  return new Date(moment).toISOString().slice(0, 10);
+}
+
+export function clock(moment: string | null): string {
+  return moment ? new Date(moment).toLocaleTimeString(undefined, { hour12: false }) : "—";
+}
+
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+}
+
+export function bytes(number: number): string {
+  if (number < 1000) return `${number} B`;
+  return number < 1_000_000 ? `${(number / 1000).toFixed(1)} kB` : `${(number / 1_000_000).toFixed(1)} MB`;
+}

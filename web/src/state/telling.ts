@@ -1,0 +1,92 @@
+/** What was said in one task: loaded in pages, then call by call as calls change. */
+import { ApiError, api } from "../api/client";
+import type { Call, Change, Message, Task } from "../api/types.gen";
+import { Observable } from "./store";
+import type { Item } from "./transcript";
+import { readTranscript } from "./transcript";
+
+const TOGETHER = 150; // milliseconds in which changes of the same call are asked for once
+
+export class Telling extends Observable {
+  task: Task | null = null;
+  items: Item[] = [];
+  children: Task[] = [];
+  error: ApiError | null = null;
+  loaded = false;
+  private messages = new Map<string, Message[]>();
+  private calls = new Map<string, Call>();
+  private waiting = new Set<string>();
+  private timer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(readonly id: string) {
+    super();
+  }
+
+  async load(): Promise<void> {
+    try {
+      const [task, calls, children] = await Promise.all([api.task(this.id), api.calls({ task: this.id, limit: 5000 }), api.subtasks(this.id)]);
+      this.task = task;
+      this.children = children.items;
+      this.calls = new Map(calls.items.map((call) => [call.id, call]));
+      await this.loadMessages();
+      this.error = null;
+    } catch (error) {
+      this.error = error instanceof ApiError ? error : new ApiError(0, "bug", String(error), "This is our bug");
+    }
+    this.loaded = true;
+    this.tell();
+  }
+
+  private async loadMessages(): Promise<void> {
+    let cursor: string | null = null;
+    const fresh = new Map<string, Message[]>();
+    do {
+      const page: Awaited<ReturnType<typeof api.messages>> = await api.messages(this.id, cursor);
+      for (const message of page.items) fresh.set(message.call, [...(fresh.get(message.call) ?? []), message]);
+      cursor = page.next;
+      if (cursor) {
+        this.messages = new Map(fresh);
+        this.tell(); // the first screen does not wait for the rest
+      }
+    } while (cursor);
+    this.messages = fresh;
+  }
+
+  hear = (change: Change): void => {
+    if (change.call?.task === this.id) {
+      this.calls.set(change.call.id, change.call);
+      this.ask(change.call.id);
+    }
+    if (change.task?.id === this.id) this.task = { ...this.task, ...change.task };
+    if (change.task?.parent === this.id) this.children = [...this.children.filter((child) => child.id !== change.task?.id), change.task];
+    if (change.task?.id === this.id || change.task?.parent === this.id) this.ask(null);
+    if (change.tool && this.calls.has(change.tool.call ?? "")) this.ask(null);
+  };
+
+  private ask(call: string | null): void {
+    if (call) this.waiting.add(call);
+    this.timer ??= setTimeout(() => void this.refresh(), TOGETHER);
+  }
+
+  private async refresh(): Promise<void> {
+    this.timer = null;
+    const wanted = [...this.waiting];
+    this.waiting.clear();
+    for (const call of wanted) {
+      try {
+        this.messages.set(call, (await api.messages(call)).items);
+      } catch (error) {
+        if (!(error instanceof ApiError && error.status === 404)) this.waiting.add(call); // asked again with the next change
+      }
+    }
+    this.tell();
+  }
+
+  private tell(): void {
+    const started = (id: string) => this.calls.get(id)?.opened ?? "";
+    const ordered = [...this.messages].sort(([one], [other]) => started(one).localeCompare(started(other)));
+    const calls = [...this.calls.values()].sort((one, other) => (one.opened ?? "").localeCompare(other.opened ?? ""));
+    this.items = readTranscript(ordered.flatMap(([, messages]) => messages), calls, this.children);
+    this.touched();
+  }
+}
