@@ -184,7 +184,7 @@ def _tell_result(world: World, tool: ToolCall, call: Call, results: list[tuple[i
     index, result = results[0]
     tool.closed, tool.result_call = call.started, call.id
     tool.result_message, tool.result_block = index, result.block
-    tool.status = "error" if result.error else "ok"
+    tool.status = "canceled" if result.canceled else "error" if result.error else "ok"
     tool.result_atom, tool.result_text = result.atom or b"", result.text or b""
     if not _is_introduced(tool):
         tool.name = name_in(world.chain(call), tool.native)

@@ -12,6 +12,7 @@ from ramify.model import ids
 from ramify.model.entity import Call, ToolCall
 
 STAND_IN = "@"  # before the name of a tool call that stands for whoever ran inside it
+RESULTS = {"ok": "completed", "error": "failed"}
 OUTCOMES = {"completed": "completed", "failed": "failed", "killed": "canceled", "stopped": "canceled"}
 
 
@@ -192,9 +193,9 @@ def settle_outcome(world: World, tool: ToolCall) -> None:
     if tool.notice_status in OUTCOMES:
         outcome, at = OUTCOMES[tool.notice_status], tool.notice_at
     elif tool.shut:
-        outcome, at = ("failed" if tool.status == "error" else "completed"), tool.shut
+        outcome, at = RESULTS.get(tool.status, "canceled"), tool.shut
     elif tool.closing is not None:
-        outcome, at = {"ok": "completed", "error": "failed"}.get(tool.closing.status, "canceled"), tool.closing.at
+        outcome, at = RESULTS.get(tool.closing.status, "canceled"), tool.closing.at
     if (task.outcome, task.outcome_at) != (outcome, at):
         task.outcome, task.outcome_at = outcome, at
         world.save("tasks", task)

@@ -45,6 +45,7 @@ class Result(Struct, frozen=True):
     receipt: bool = False  # says only that work was started
     fork: bool = False
     agent: str = ""  # the agent that the result names
+    canceled: bool = False  # a person stopped it
 
 
 class Notice(Struct, frozen=True):

@@ -128,6 +128,9 @@ def strict_of(block: Any, atom: bytes | None, plain: bool) -> bytes:
     return atom if atom is not None and plain else digest(bare(block))
 
 
+STOPPED = "[Request interrupted by user for tool use]"
+
+
 def read_result(block: dict[str, Any], index: int) -> tuple[Result, Atom, bool]:
     """Also, whether its texts are in normal form as they stand."""
     tool = str(block.get("tool_use_id", ""))
@@ -146,6 +149,7 @@ def read_result(block: dict[str, Any], index: int) -> tuple[Result, Atom, bool]:
         receipt=text.startswith(RECEIPTS),
         fork=text.startswith("Fork started"),
         agent=named[-1] if named else "",
+        canceled=error and text.rstrip().endswith(STOPPED),
     )
     return result, Atom(atom, index, "result", tool), plain
 
