@@ -200,7 +200,7 @@ def result(seen: Seen, fields: dict[str, Any]) -> list[Event]:
 
 def is_local(fields: dict[str, Any]) -> bool:
     """A local command ends like a turn, but no model was asked. Older clients count turns otherwise."""
-    silent = not text(fields.get("result")) and not whole(mapping(fields.get("usage")).get("output_tokens"))
+    silent = fields.get("result") == "" and mapping(fields.get("usage")).get("output_tokens") == 0
     return fields.get("num_turns") == 0 or (silent and fields.get("subtype") == "success" and fields.get("is_error") is not True)
 
 
