@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from ramify.linking.world import Rules
+from tests import story as stories
 from tests.linking.world_builder import Line, Story, agent, notification, reminder, report, result, text, use
 
 SECOND = 1_000_000
@@ -365,3 +366,25 @@ def test_a_child_session_whose_call_is_unknown() -> None:
     child.ask("c", "more", parent="b", conversation="x", branch="subtask_1", task="2")
     story.subtask("b", by="a", via=None)
     story.check(orders=20)
+
+
+def test_a_client_that_an_agents_shell_started_hangs_under_the_trace_it_inherited() -> None:
+    story = Story()
+    trace = {"traceparent": f"00-{'ab' * 16}-{'01' * 8}-01"}
+    other = {"traceparent": f"00-{'cd' * 16}-{'02' * 8}-01"}
+    shell = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "claude -p hello"}}
+    main = story.line(session="s1", headers=trace).ask("a", "go", [shell], conversation="x", branch="main", task="1")
+    story.line(session="s2", headers=trace).ask("b", "hello", "hi", conversation="y", branch="main", task="2")
+    story.line(session="s3", headers=other).ask("c", "alone", "hi", conversation="z", branch="main", task="3")
+    main.ask("d", result("toolu_1", "hi"), parent="a", conversation="x", branch="main", task="1")
+    store, questions = story.told([one for seen in story.seen for one in seen])
+    calls = stories.calls_by_exchange(questions)
+    link = questions.task(calls["b"]["task"])["link"]
+    assert (link["parent"], link["rule"], link["certainty"]) == (calls["a"]["task"], "same-trace", 0.5)
+    assert questions.task(calls["c"]["task"])["link"] is None
+    assert [child["id"] for child in questions.tree(calls["a"]["task"])["children"]] == [calls["b"]["task"]]
+    assert [root["id"] for root in questions.tree(calls["b"]["conversation"])["roots"]] == [calls["b"]["task"]]
+    rows = stories.rows(store)
+    for seed in range(12):
+        mixed, _ = story.told(story.mixed(seed), 1 + seed % 4)
+        assert stories.row_differences(rows, stories.rows(mixed)) == []

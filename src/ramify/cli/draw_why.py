@@ -36,7 +36,7 @@ RULES = {
     "traceparent": "the request carried the trace of the other",
     "span-parent": "its span is inside the other's",
     "span-link": "its span links to the other's",
-    "same-trace": "both are in one trace",
+    "same-trace": "its session began inside the other's trace",
     "manual": "a person said so",
 }
 KINDS = {

@@ -6,7 +6,7 @@ known puts the calls that could be judged differently back on the agenda.
 
 from collections.abc import Callable
 
-from ramify.linking import results, rollup, sighting
+from ramify.linking import results, rollup, sighting, trace
 from ramify.linking.compaction import offered_summaries
 from ramify.linking.conversation import (
     before,
@@ -39,6 +39,7 @@ def asked(world: World, event: ModelCalled, price: Price) -> None:
     call.parent_session = scope.parent_session
     call.agent, call.parent_agent, call.agent_type = scope.agent, scope.parent_agent, event.agent_type
     call.started, call.client, call.utility = event.at, event.client, event.utility
+    call.trace = event.trace
     call.model = call.model or event.model
     call.strict, call.previous, call.thread = event.strict, event.previous, event.thread
     call.message_count = len(event.parts)
@@ -49,6 +50,7 @@ def asked(world: World, event: ModelCalled, price: Price) -> None:
     if known is None:
         world.is_new(call)
     _note_client(world, call)
+    trace.note(world, call)
     if call.utility and call.utility != "compaction":
         call.relation = "helper"
         world.unplaced[call.id] = None

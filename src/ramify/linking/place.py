@@ -1,6 +1,6 @@
 """Where a call stands: conversation, line (branch) and task. Follows from its links, and moves with them."""
 
-from ramify.linking import corrected, delegated, rollup, sessions, toolcalls, turns, warmups
+from ramify.linking import corrected, delegated, rollup, sessions, toolcalls, trace, turns, warmups
 from ramify.linking.authorship import prompt_of
 from ramify.linking.conversation import first_attempt
 from ramify.linking.retelling import first_line, name_child, put_line, put_words, stated_link
@@ -25,6 +25,8 @@ def place(world: World, call: Call) -> None:
         if call.parent_session:
             sessions.note(world, call)
         follow(world, call)
+        if call.trace:
+            trace.wake(world, call)
     if call.told_agent and (told := world.task(task)) and told.first == call.id:
         world.retold[task] = None
     if line == call.id:
@@ -177,6 +179,8 @@ def _put_task(world: World, call: Call) -> None:
     name_child(world, task, tool if task.stated is not None else None)
     given = call.agent or call.parent_session
     task.kind = "sub" if link or given or (tool and not said) else "root"
+    if task.kind == "root" and not said:
+        link, caller = trace.link_of(world, call)
     task.conversation = call.conversation
     task.line = call.line
     task.opened = call.started

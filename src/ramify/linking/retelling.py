@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from ramify.linking import corrected, results, rollup, toolcalls, turns
+from ramify.linking import corrected, results, rollup, toolcalls, trace, turns
 from ramify.linking.speaker import INSIDE, SIDE, is_stand_in
 from ramify.linking.world import FOREVER, World, key
 from ramify.model import ids
@@ -45,6 +45,7 @@ def _retell_root(world: World, task: Task, first: Call | None) -> None:
     task.line = task.line or task.conversation
     if stated is not None:
         stated.moved, stated.status, stated.native = turns.last_end(world, task)
+    _set_link(world, task, *trace.link_of(world, first))
     world.save("tasks", task)
     if was != (task.kind, task.conversation, task.opened):
         rollup.forget_root(world, task.id, was)

@@ -134,6 +134,7 @@ class Call(Struct, array_like=True):
     told_agent: str = ""  # the agent whose call it is, where only a report says so
     order: int = 0  # where a transcript has it; 0: only its time is known
     told_via: str = ""  # the tool call inside which a report has it
+    trace: str = ""  # the distributed trace that it is part of
     origin: str = ""  # the opening with which its line began
     beside: str = ""  # a message of it on a side line, where the agent itself is not named
 

@@ -101,6 +101,7 @@ class ModelCalled(Struct, frozen=True):
     agent_type: str = ""
     client: str = ""
     native: dict[str, Any] = field(default_factory=dict)
+    trace: str = ""  # the distributed trace that it is part of
 
 
 class Place(Struct, frozen=True, array_like=True):

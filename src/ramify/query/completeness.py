@@ -20,7 +20,7 @@ def completeness(store: Store, id: str) -> dict[str, Any]:
     everything = related(store, conversation)
     under = by_parent(everything)
     own = [task for task in everything.values() if task.conversation == conversation]
-    roots = [task for task in own if not task.parent and task.kind == "root"]
+    roots = [task for task in own if task.kind == "root"]
     loose = unreached(own, roots, everything, under)
     tasks = list(walk(subject, under)) if isinstance(subject, Task) else own
     rows = store.among("calls", "task", [task.id for task in tasks])

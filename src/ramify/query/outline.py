@@ -30,7 +30,7 @@ def outline(store: Store, subject: Task | Conversation) -> dict[str, Any]:
         roots, loose = [subject], []
     else:
         own = [task for task in tasks.values() if task.conversation == subject.id]
-        roots = [task for task in own if not task.parent and task.kind == "root"]
+        roots = [task for task in own if task.kind == "root"]
         loose = unreached(own, roots, tasks, by_parent(tasks))
     first = min((task.opened for task in (*roots, *loose)), default=0)
     cells = drawing.cells(first)

@@ -141,7 +141,7 @@ class Questions:
             return self._trees([row])[0]
         assert isinstance(row, Conversation), table
         tasks = self._tasks_of(row.id)
-        roots = [task for task in tasks if not task.parent and task.kind == "root"]
+        roots = [task for task in tasks if task.kind == "root"]
         return {
             "conversation": conversation_shapes(self.store, [row])[0],
             "roots": self._trees(roots),

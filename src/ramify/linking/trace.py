@@ -1,0 +1,37 @@
+"""Sessions that one trace runs through: a client that was started inside another's shell inherits its trace."""
+
+from ramify.linking.conversation import before
+from ramify.linking.world import World, key
+from ramify.model.entity import Call
+from ramify.model.link import Link
+
+LATEST = 64
+SAME_TRACE = 0.5  # the trace says that it happened inside the other, not by which call
+
+
+def note(world: World, call: Call) -> None:
+    if call.trace and not call.utility:
+        world.mark(key("trace", call.project, call.trace), call.started, call.id)
+        wake(world, call)
+
+
+def wake(world: World, call: Call) -> None:
+    """Whoever shares the trace may have been started inside this call's session."""
+    for _, ref in world.span(key("trace", call.project, call.trace), limit=LATEST):
+        other = world.call(ref)
+        if other is not None and other.session != call.session:
+            world.unplaced[other.id] = None
+            if other.task:
+                world.retold[other.task] = None
+
+
+def link_of(world: World, call: Call | None) -> tuple[Link | None, str]:
+    """To the session in which the trace began; with the call that was the first of it."""
+    if call is None or not call.trace or not call.session or call.agent:
+        return None, ""
+    first = next(iter(world.span(key("trace", call.project, call.trace), limit=1)), None)
+    origin = world.call(first[1]) if first else None
+    if origin is None or not origin.task or origin.session in ("", call.session) or not before(origin, call):
+        return None, ""
+    link = Link("spawned", origin.task, "same-trace", SAME_TRACE, evidence=(call.request, origin.request))
+    return link, origin.id
