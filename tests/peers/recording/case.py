@@ -26,7 +26,7 @@ def write(story: Story, version: str, world: World, target: Path) -> None:
     target.mkdir(parents=True)
     (target / "expected.json").write_text(scrub(listed(truth)))
     save(target / "exchanges.jsonl", [exchange(kept, story.name) for kept in world.api.kept], cut)
-    save(target / "stream.jsonl", world.lines, cut)
+    save(target / "stream.jsonl", world.stream, cut)
     for name in ("hooks.jsonl", "sdk_messages.jsonl", "sdk_hooks.jsonl"):
         if (world.folder / name).exists():
             save(target / name, read(world.folder / name), cut)
@@ -62,14 +62,11 @@ def listed(truth: Json) -> str:
 def words(story: Story, world: World) -> set[str]:
     """All that the script says: kept wherever it stands."""
     said = {one for told in world.said for one in told.words}
-    answers = {
-        str(block.get("text") or block.get("input", {}).get("prompt") or "")
-        for kept in world.api.kept
-        for block in kept.said
-    }
-    commands = {str(block.get("input", {}).get("command", "")) for kept in world.api.kept for block in kept.said}
+    blocks = [block for kept in world.api.kept for block in kept.said]
+    answers = {str(block.get("text", "")) for block in blocks}
+    given = {str(value) for block in blocks for value in block.get("input", {}).values() if isinstance(value, str)}
     summaries = {re.sub(r"<[^>]+>", "", line) for summary in story.summaries for line in summary.splitlines()}
-    return {one for one in (*said, *answers, *commands, *summaries, *story.scenes, *story.words) if len(one) > 3}
+    return {one for one in (*said, *answers, *given, *summaries, *story.scenes, *story.words) if len(one) > 8}
 
 
 def read(path: Path) -> list[Json]:

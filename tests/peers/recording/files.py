@@ -22,7 +22,7 @@ class Files:
 
     @cached_property
     def agents(self) -> dict[str, str]:
-        """From the call to the agent that it started: the sidecar says so, or the result."""
+        """From the call to the agent that it started: the sidecar says so, or the result, or a line about its progress."""
         found = {}
         for path in self.projects.rglob("agent-*.meta.json"):
             call = json.loads(path.read_text()).get("toolUseId")
@@ -31,6 +31,9 @@ class Files:
         for call, result in self.results.items():
             if result.get("agentId"):
                 found.setdefault(call, result["agentId"])
+        for _, line in self.lines:
+            if line["type"] == "progress" and line["data"].get("agentId"):  # 2.1.30
+                found.setdefault(line["parentToolUseID"], line["data"]["agentId"])
         return found
 
     @cached_property

@@ -53,7 +53,7 @@ MARKS = (
     mark(r"<local-command-stdout>", r"<local-command-stdout>[^\n<\x1b]{0,12}", "harness", "command-output"),
     mark(r"<command-(name|message)>", r"<command-name>[^<]+</command-name>", "human harness", "command"),
     mark(r"Base directory for this skill", r"Base directory for this skill", "harness", "skill command"),
-    mark(r"Another Claude session sent a message", r"<agent-message from=\"\w+\">\n[^\n]+", "agent"),
+    mark(r"Another Claude session sent a message", r"<agent-message from=\"\w+\">\n([^\n]+)", "agent"),
     mark(r"The coordinator sent a message", r"while you were working:\n([^\n]+)", "agent"),
     mark(r"Tool loaded\.$", r"Tool loaded\.", "harness"),
     mark(r"Continue from where you left off\.$", r"Continue from where you left off\.", "harness"),

@@ -20,6 +20,8 @@ async def resume(world: World) -> None:
 
 
 async def fork(world: World) -> None:
+    """Whoever reads the files by their names meets the copy first."""
+    world.session = f"ffffffff{world.session[8:]}"
     await world.ask("Ask one agent.")
     await world.ask("Let us go another way.", "--fork-session", resume=world.session)
 

@@ -118,7 +118,7 @@ def reached(tree: Tree, session: str, running: Node | None, block: Json) -> Node
 
 def streamed(tree: Tree) -> Iterator[Sighting]:
     calls = {node.call: node.key for node in tree.agents}
-    for line in tree.world.lines:
+    for line in tree.world.stream:
         if line["type"] in ("user", "assistant"):
             owner = calls.get(line.get("parent_tool_use_id")) or line["session_id"]
             yield from seen("stream-json", owner, line["message"]["role"], blocks(line["message"]))

@@ -57,7 +57,8 @@ class Speech:
         for words in prompt(self.story, root)[1:] if root.prompt[0].startswith("/") else ():
             entry = self.message(root, "user", "text", words, "harness")
             inside = self.seen.holding(words, lambda one: root.key in one.near)
-            yield entry | {"match": "contains", "kind": ["command", "skill"], "sources": inside}
+            again = any(kept.cue and kept.cue.helper == "compaction" for kept in self.tree.world.api.kept)
+            yield entry | {"match": "contains", "kind": ["command", "skill"], "extra": int(again), "sources": inside}
 
     def joined(self, words: str) -> Entry:
         """In the stream and in files it stands alone; the wire wraps it."""

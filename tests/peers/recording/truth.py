@@ -113,7 +113,11 @@ class Truth:
             "sdk": True,
         }
         words = {source: "exact" if exact[source] else "inferred" for source in SOURCES if source in self.sources}
-        return words | {"all": "exact" if "exact" in words.values() else "inferred"}
+        stated = [source for source, word in words.items() if word == "exact"]
+        only_streamed = (
+            stated == ["stream-json"] and len(words) > 1
+        )  # whether its word reaches the others is a matter of care
+        return words | {"all": "any" if only_streamed else "exact" if stated else "inferred"}
 
     def proved_on_wire(self, node: Node) -> bool:
         """Its id came back in the result of its call, or in a notification; or it is a fork, which holds the call."""
@@ -136,10 +140,10 @@ class Truth:
 
     def shown(self, node: Node) -> list[str]:
         sources = {one.source for one in self.seen.all if one.owner == node.key} | {"exchanges"}
-        started = {line.get("tool_use_id") for line in self.tree.world.lines if line.get("subtype") == "task_started"}
+        started = {line.get("tool_use_id") for line in self.tree.world.stream if line.get("subtype") == "task_started"}
         launched = {
             block.get("tool_use_id")
-            for line in self.tree.world.lines
+            for line in self.tree.world.stream
             for block in blocks(line.get("message"))
             if "agentId" in str(line.get("tool_use_result"))
         }
@@ -164,7 +168,7 @@ class Truth:
         world = self.tree.world
         return {
             "transcripts": {line["message"]["id"] for _, line in self.tree.files.lines if line["type"] == "assistant"},
-            "stream-json": {line["message"]["id"] for line in world.lines if line["type"] == "assistant"},
+            "stream-json": {line["message"]["id"] for line in world.stream if line["type"] == "assistant"},
             "sdk": {line["message_id"] for line in sightings.sdk_messages(world) if line.get("message_id")},
         }
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from uuid import uuid4
 
@@ -68,6 +69,13 @@ class World:
     @property
     def work(self) -> Path:
         return self.folder / "work"
+
+    @property
+    def stream(self) -> list[Json]:
+        """What it printed. Not if a process died without a result and another went on: nothing shows where it began."""
+        runs = [self.lines[start:end] for start, end in pairwise([*self.starts, len(self.lines)])]
+        dead = any(run and not any(line["type"] == "result" for line in run) for run in runs[:-1])
+        return [] if dead else self.lines
 
     def write(self, path: str, content: str) -> None:
         target = self.work / path
