@@ -45,9 +45,6 @@ GAPS: dict[tuple[str, str], str] = {
     ("2.0.26-agent-529", "transcripts"): "a failed agent's result looks like an answer",
     ("2.0.26-interrupted-agent", "all"): "the agent's interrupted result is told by the stream alone",
     ("2.0.42-agent-529", "stream-json"): "the stream says nothing of an agent that never answered",
-    ("2.1.30-sigint", "transcripts"): "an answer without an end looks finished",
-    ("2.1.199-compact", "exchanges"): "the request after a compaction is read from its prompt on",
-    ("2.1.199-compact", "all"): "the request after a compaction is read from its prompt on",
     ("main-529", "stream-json"): "a turn without a prompt and without an answer is no task",
 }
 

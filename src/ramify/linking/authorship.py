@@ -41,7 +41,7 @@ USER_MARKS: tuple[tuple[str, Author], ...] = (
     ("Another Claude session sent a message:", Author("agent", "", "another agent's message")),
     ("Stop hook feedback:", Author("harness", "hook", "a hook's feedback")),
     ("Tool loaded.", Author("harness", "reminder", "the client's word after a search for tools")),
-    ("Continue from where you left off.", Author("harness", "reminder", "the client's word when a session goes on")),
+    ("Continue from where you left off.", Author("harness", "command", "the client's word when a session goes on")),
     (
         "Your task is to create a detailed summary of the conversatio",
         Author("harness", "command", "the client's request for a summary"),
@@ -114,6 +114,10 @@ def judge_part(part: Part, first_block: int = 0) -> list[tuple[Text, Author]]:
     return judged
 
 
+# The client's own wishes: nobody typed a command.
+UNASKED = ("CRITICAL", "Continue from where you left off.", "Your task is to create a detailed summary")
+
+
 def prompt_of(parts: tuple[Part, ...], message: int, block: int) -> str | None:
     """What a person asked in the new part of a request; None where nobody did.
 
@@ -129,7 +133,7 @@ def prompt_of(parts: tuple[Part, ...], message: int, block: int) -> str | None:
         for text, author in judge_part(part, block if index == message else 0):
             if author is HUMAN:
                 humans.append(text.normal)
-            elif author.kind == "command" and not text.normal.startswith("CRITICAL"):
+            elif author.kind == "command" and not text.normal.startswith(UNASKED):
                 commands.append(text.normal)
             elif author.kind in ("command-output", "caveat"):
                 local = True

@@ -268,7 +268,8 @@ def _note_first(world: World, task: Task, call: Call) -> None:
 
 def _set_last(task: Task, call: Call) -> None:
     task.last, task.last_started = call.id, call.started
-    task.last_status, task.last_stop, task.last_ended = call.status, call.stop_reason, call.ended
+    unfinished = "tool_use" if call.relation == "seen" and call.uses else ""  # a report may leave out why it ended
+    task.last_status, task.last_stop, task.last_ended = call.status, call.stop_reason or unfinished, call.ended
 
 
 def _refresh_end(world: World, call: Call) -> None:

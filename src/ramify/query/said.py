@@ -6,9 +6,10 @@ from ramify.linking.authorship import HUMAN, Author, judge_part, system_pieces
 from ramify.model.entity import Call, Task
 from ramify.model.moment import iso
 from ramify.protocols.anthropic.normal import blocks_of, read_part
-from ramify.query.content import Block, Content
+from ramify.query.content import Block, Content, parse
 
 Shape = dict[str, Any]
+LOCAL = ("caveat", "command", "command-output")
 TOOL = Author("tool", "", "a tool's result")
 CALLER = Author("agent", "", "the prompt that the calling agent wrote")
 MODEL = Author("agent", "", "the model's own words")
@@ -18,12 +19,22 @@ def messages_of(content: Content, call: Call, task: Task | None) -> list[Shape]:
     """What one call brought: its new messages, split by author, and its answer. A further attempt repeats no question."""
     found: list[Shape] = []
     if not call.attempt_of:
+        found += _between(content, call, task)
         for index, first, message in content.new_messages(call):
             found += _split(call, task, index, first, message)
     answer = content.answer(call)
     if answer.blocks:
         found.append(_shape(call, f"{call.id}.a", "assistant", MODEL, task.id if task else "", answer.blocks, call.ended))
     return found
+
+
+def _between(content: Content, call: Call, task: Task | None) -> list[Shape]:
+    """Behind a summary stand messages that were kept, and among them what local commands said since."""
+    if call.relation != "compacted":
+        return []
+    kept = content.messages(call)[1 : call.new_message + 1]
+    said = [one for index, raw in enumerate(kept, 1) for one in _split(call, task, index, 0, parse(raw))]
+    return [one for one in said if one["author_kind"] in LOCAL]
 
 
 def _split(call: Call, task: Task | None, index: int, first: int, message: Any) -> list[Shape]:
