@@ -176,8 +176,8 @@ class ToolCall(Struct, array_like=True):
     told_agent: NamedAgent | None = None  # the agent, as a report has it
     shown_at: int = 0  # when that report was made
     shown_by: str = ""  # and its source
-    paired: str = ""  # the task that the wire found to be its child
-    told_child: str = ""  # and the one that reports name
+    paired: str = ""  # the call that begins its child, as the wire has it
+    told_child: str = ""  # the task that reports name as its child
 
 
 class Task(Struct, array_like=True):

@@ -1,0 +1,91 @@
+"""Recorded runs of the real client in random orders, from random sources, in pieces: always the same rows."""
+
+import json
+import os
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ramify.ingest import Ingest, Prices
+from ramify.linking.world import Rules
+from ramify.model.observation import Observation
+from ramify.rebuild import rebuild
+from ramify.storage.sqlite import open_sqlite
+from tests import story
+
+READ = ("exchanges", "transcripts", "stream-json", "hooks", "sdk")
+FOLDERS = sorted(path for name in ("claude", "claude_more") for path in (story.CASES / name).glob("*/"))
+EXAMPLES = int(os.environ.get("RAMIFY_EXAMPLES", "20"))
+relaxed = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+chances = st.randoms(use_true_random=False)
+sizes = st.integers(1, 50)
+Way = tuple[Path, tuple[str, ...]]
+
+
+@lru_cache
+def sources_of(folder: Path) -> list[str]:
+    named = json.loads((folder / "expected.json").read_text())["sources"]
+    return [source for source in named if source in READ]
+
+
+@st.composite
+def ways(draw: st.DrawFn) -> Way:
+    """A run, and the sources that somebody has of it."""
+    folder = draw(st.sampled_from(FOLDERS))
+    return folder, tuple(draw(st.lists(st.sampled_from(sources_of(folder)), min_size=1, unique=True)))
+
+
+def seen_in(way: Way) -> list[Observation]:
+    folder, sources = way
+    return [one for source in sorted(sources) for told in story.reports(folder, source) for one in told]
+
+
+@lru_cache(512)
+def natural(way: Way) -> dict[str, dict[str, Any]]:
+    return story.rows(story.told([tuple(seen_in(way))])[0])
+
+
+def differences(way: Way, seen: list[Observation], size: int) -> list[str]:
+    store, _ = story.told([tuple(seen)], size)
+    return story.row_differences(natural((way[0], tuple(sorted(way[1])))), story.rows(store))
+
+
+@relaxed
+@given(ways(), chances, sizes)
+def test_any_order_any_batch_and_anything_twice_give_the_same_rows(way: Way, chance: Random, size: int) -> None:
+    mixed = seen_in(way)
+    mixed += chance.sample(mixed, len(mixed) // 2)
+    chance.shuffle(mixed)
+    assert differences(way, mixed, size) == []
+
+
+@relaxed
+@given(ways(), st.floats(0, 1), sizes)
+def test_files_that_were_cut_and_are_read_to_their_end_later_are_as_if_whole(way: Way, part: float, size: int) -> None:
+    told = [list(seen_in((way[0], (source,)))) for source in way[1]]
+    begun = [one for seen in told for one in seen[: int(len(seen) * part)]]
+    rest = [one for seen in told for one in seen[int(len(seen) * part) :]]
+    assert differences(way, [*begun, *rest], size) == []
+
+
+@relaxed
+@given(ways(), chances, sizes)
+def test_what_is_remembered_between_batches_decides_nothing(way: Way, chance: Random, size: int) -> None:
+    mixed, store = seen_in(way), open_sqlite("memory:")
+    chance.shuffle(mixed)
+    for start in range(0, len(mixed), size):
+        Ingest(store).step(mixed[start : start + size])
+    assert story.row_differences(natural((way[0], tuple(sorted(way[1])))), story.rows(store)) == []
+
+
+@relaxed
+@given(ways(), chances, sizes)
+def test_deriving_everything_again_moves_nothing(way: Way, chance: Random, size: int) -> None:
+    mixed = seen_in(way)
+    chance.shuffle(mixed)
+    store, _ = story.told([tuple(mixed)], size)
+    assert rebuild(store, Rules(), Prices(), False, lambda done, all: None)["moved"] == []
