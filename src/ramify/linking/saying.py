@@ -20,10 +20,12 @@ def said(world: World, event: MessageSaid) -> None:
     was = structs.replace(row)
     _tell(row, event)
     _settle(world, was, row)
+    _sort_echoes(world, row, event)
     if row.observation == event.observation:
-        _sort_echoes(world, row, event)
         _judge(world, row, event)
-        if row.side and row.start == row.native:
+        if was.observation and _begins_side_line(was):
+            _close_side_line(world, was)
+        if _begins_side_line(row):
             _open_side_line(world, row, event)
 
 
@@ -48,11 +50,11 @@ def take_back(world: World, row: Message) -> None:
     if row.opens:
         turns.close_turn(world, row)
     was = structs.replace(row)
-    event = world.loader.message(row.observation)
-    if event is not None and _can_echo(row, event):
-        echo.take(world, row, statement.words_of(event))
-        _settle_echoes(world, row, statement.words_of(event))
-    if row.side and row.start == row.native:
+    for told in (world.loader.message(observation) for observation in (row.observation, *row.also)):
+        if told is not None and _can_echo(row, told):
+            echo.take(world, row, statement.words_of(told))
+            _settle_echoes(world, row, statement.words_of(told))
+    if _begins_side_line(row):
         _close_side_line(world, row)
     if row.command == BODY:
         world.remove(key("behind", row.project, row.before), row.at, row.id)
@@ -214,6 +216,10 @@ def _rename(world: World, row: Message) -> None:
     call = world.call(ids.seen_call_id(row.project, row.answer)) if row.answer else None
     if call is not None:
         sighting.name_again(world, call)
+
+
+def _begins_side_line(row: Message) -> bool:
+    return row.side and row.start == row.native
 
 
 def _open_side_line(world: World, row: Message, event: MessageSaid) -> None:
