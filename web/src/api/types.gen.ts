@@ -84,6 +84,7 @@ export interface Columns {
   status: Array<string>;
   start: Array<number>;
   ms: Array<number | null>;
+  open: Array<number>;
   active: Array<number>;
   calls: Array<number>;
   tools: Array<number>;

@@ -57,11 +57,13 @@ export function buildTree(skeleton: Skeleton, conversation: string | null): Tree
 }
 
 function readColumns(columns: Columns, agents: string[], base: number, nodes: Map<string, Node>): Node[] {
+  const active = new Map(columns.open.map((row, at) => [row, base + (columns.active[at] ?? 0)]));
   const roots: Node[] = [];
   const path: Node[] = [];
   for (let at = 0; at < columns.id.length; at += 1) {
     const depth = columns.depth[at] ?? 0;
     const node = readRow(columns, at, agents, base);
+    node.active = active.get(at) ?? node.end ?? node.start;
     path.length = depth;
     const parent = path[depth - 1];
     node.parent = parent?.id ?? null;
@@ -83,7 +85,7 @@ function readRow(columns: Columns, at: number, agents: string[], base: number): 
     status: LETTERS[columns.status[at] ?? "u"] ?? "unknown",
     start,
     end: ms === null ? null : start + ms,
-    active: columns.active[at] ? base + (columns.active[at] ?? 0) : start + (ms ?? 0),
+    active: start,
     calls: columns.calls[at] ?? 0,
     tools: columns.tools[at] ?? 0,
     tokens: (columns.input[at] ?? 0) + (columns.output[at] ?? 0),
