@@ -167,8 +167,11 @@ class Change(Struct, kw_only=True):
 
 
 class Changes(Struct):
+    """`more`: the rest of what led to this number comes in further events."""
+
     seq: int
     changes: list[Change]
+    more: bool = False
 
 
 class Observed(Struct, kw_only=True):

@@ -73,6 +73,7 @@ export interface Change {
 export interface Changes {
   seq: number;
   changes: Array<Change>;
+  more?: boolean;
 }
 
 export interface Columns {
