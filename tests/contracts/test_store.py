@@ -12,12 +12,15 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
+from msgspec import Raw
 
 from bench.traffic import traffic
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
+from ramify.model.entity import Task
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation, Record, Request, Response
+from ramify.model.sketch import Sketch, Tie
 from ramify.rebuild import rebuild
 from ramify.storage.base import Changes, Kept, StoreDown
 from ramify.storage.schema import STEPS
@@ -186,6 +189,23 @@ def test_replay_equals_live_and_a_second_rebuild_changes_nothing(store: Sqlite) 
     assert difference(live, replayed) == []
     assert again(store) == []
     assert derived(store) == replayed
+
+
+def test_a_sketch_is_the_beginning_of_its_task(store: Sqlite) -> None:
+    """By name and by value, except for what is passed over."""
+    fields = Sketch.__struct_fields__
+    assert fields == Task.__struct_fields__[: len(fields)]
+    Ingest(store).step(seen_stories())
+    tasks = [task for task in store.docs("tasks") if isinstance(task, Task) and task.kind != "none"]
+    sketches = [sketch for one in sorted({task.conversation for task in tasks}) for sketch in store.sketches(one)]
+    assert [sketch.id for sketch in sketches] == [task.id for task in sorted(tasks, key=lambda task: (task.conversation, task.opened, task.id))]
+    whole = {task.id: task for task in tasks}
+    for sketch in sketches:
+        assert {name: kept for name in fields if not isinstance(kept := getattr(sketch, name), Raw | Tie)} == {
+            name: getattr(whole[sketch.id], name) for name in fields if not isinstance(getattr(sketch, name), Raw | Tie)
+        }
+        link = whole[sketch.id].link
+        assert sketch.link == (link and Tie(link.kind, link.parent, link.rule, link.certainty))
 
 
 def test_batches_of_any_size_give_the_same_rows(store: Sqlite) -> None:

@@ -22,7 +22,10 @@ def asked(number: int, agent: str, parent: str) -> Request:
 def unattached(*seen: Request) -> list[str]:
     store = open_sqlite("memory:")
     Ingest(store).step(seen)
-    return [task["agent"] for task in Questions(store).tree("s")["unattached"]]
+    loose = Questions(store).tree("s")["unattached"]
+    columns = Questions(store).skeleton("s")["unattached"]
+    assert [id for id, depth in zip(columns["id"], columns["depth"], strict=True) if not depth] == [task["id"] for task in loose]
+    return [task["agent"] for task in loose]
 
 
 def test_an_agent_whose_parent_was_never_seen_is_shown() -> None:

@@ -33,6 +33,19 @@ async def test_changes_come_with_their_number_and_close_ones_come_together() -> 
         }
 
 
+async def test_very_many_changes_come_in_parts_and_only_the_last_is_a_place_to_go_on_from() -> None:
+    small = Small()
+    number = 2 * live.MOST_IN_EVENT + 1
+    async with serving(small) as client, client.get("/api/live") as response:
+        await next_event(response)
+        small.hub.publish(7, *({"task": str(at)} for at in range(number)))
+        events = [await next_event(response) for _ in range(3)]
+    assert [event.get("id") for event in events] == [None, None, "7"]
+    parts = [json.loads(event["data"]) for event in events]
+    assert [(part["seq"], part.get("more", False)) for part in parts] == [(7, True), (7, True), (7, False)]
+    assert [change["task"] for part in parts for change in part["changes"]] == [str(at) for at in range(number)]
+
+
 @pytest.mark.parametrize(
     ("query", "headers", "since"),
     [

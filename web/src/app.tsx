@@ -1,7 +1,7 @@
 /** The frame: header, rail, tabs, and the page that the address names. */
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { feed } from "./api/live";
-import { duration } from "./state/format";
+import { duration, grouped } from "./state/format";
 import type { Page } from "./state/view";
 import { TabStrip } from "./panes/TabStrip";
 import { CallsPage } from "./pages/CallsPage";
@@ -29,7 +29,7 @@ const RAIL: [Page, string, string][] = [
 ];
 
 export function App() {
-  useEffect(() => void feed.start(), []);
+  useEffect(() => feed.start(), []);
   return (
     <NavigationProvider>
       <TabsProvider>
@@ -122,7 +122,7 @@ function LiveMark() {
     case "live":
       return <span className="live on">live</span>;
     case "behind":
-      return <span className="live behind">behind by {state.changes.toLocaleString("en")} changes, catching up</span>;
+      return <span className="live behind">behind by {grouped(state.changes)} changes, catching up</span>;
     case "connecting":
       return <span className="live">connecting</span>;
     case "disconnected":

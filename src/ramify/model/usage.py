@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 
-class Usage(Struct, frozen=True, array_like=True):
+class Usage(Struct, frozen=True, array_like=True, gc=False):
     """What one call reported, or a sum over calls. `input` excludes what the cache read or wrote."""
 
     calls: int = 0

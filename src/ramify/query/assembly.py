@@ -15,7 +15,7 @@ Answer = dict[str, Any]
 WAITING = "waiting for a child"  # at work, by way of another
 
 
-def task_shapes(store: Store, tasks: Sequence[Task], under: dict[str, list[Task]] | None = None) -> list[Answer]:
+def task_shapes(store: Store, tasks: Sequence[Task], under: family.Under | None = None) -> list[Answer]:
     names = branch_names(store, (task.conversation for task in tasks))
     under = family.descend(store, list(tasks)) if under is None else under
     above = family.ancestry(store, tasks)

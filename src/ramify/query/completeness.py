@@ -4,9 +4,10 @@ from typing import Any
 
 from ramify.model.entity import Call, Conversation, Task, ToolCall
 from ramify.query.content import Content
-from ramify.query.outline import by_parent, related, unreached, walk
+from ramify.query.forest import CERTAINTY, ID, STATUS, Cells, Forest
+from ramify.query.related import related
 from ramify.query.resolve import resolve
-from ramify.query.shapes import DONE, task_status
+from ramify.query.shapes import DONE
 from ramify.storage.base import Store
 
 EXAMPLES = 20
@@ -16,20 +17,21 @@ MOST_READ = 300  # answers that are read for one question; reasoning of more cal
 def completeness(store: Store, id: str) -> dict[str, Any]:
     _, subject = resolve(store, id, ("tasks", "conversations"))
     assert isinstance(subject, Task | Conversation)
-    conversation = subject.conversation if isinstance(subject, Task) else subject.id
-    everything = related(store, conversation)
-    under = by_parent(everything)
-    own = [task for task in everything.values() if task.conversation == conversation]
-    roots = [task for task in own if task.kind == "root"]
-    loose = unreached(own, roots, everything, under)
-    tasks = list(walk(subject, under)) if isinstance(subject, Task) else own
-    rows = store.among("calls", "task", [task.id for task in tasks])
+    forest = Forest(related(store, subject.conversation if isinstance(subject, Task) else subject.id))
+    placed, loose = forest.reached()[0], forest.unreached()
+    if isinstance(subject, Task):
+        forest.seen = bytearray(len(forest.rows))
+        placed = forest.descend([forest.place[subject.id]])[0]
+    else:
+        placed += loose[0]
+    tasks = [forest.rows[at] for at in placed]
+    rows = store.among("calls", "task", [task[ID] for task in tasks])
     calls = [row for row in rows if isinstance(row, Call) and not (row.relation == "seen" and row.twin)]
     tools = [row for row in store.among("tools", "call", [call.id for call in calls]) if isinstance(row, ToolCall)]
     withheld = withheld_calls(store, calls)
     missing = {
-        "unattached": [task.id for task in loose],
-        "inferred": [task.id for task in tasks if task.link is not None and task.link.certainty < 1],
+        "unattached": [forest.rows[at][ID] for at, depth in zip(*loose, strict=True) if not depth],
+        "inferred": [task[ID] for task in tasks if (task[CERTAINTY] or 1) < 1],
         "no_result": [tool.native for tool in unanswered(tools, calls, tasks)],
         "cut_short": [call.id for call in calls if call.lost or call.status == "aborted"],
         "failed_calls": [call.id for call in calls if call.status == "error"],
@@ -42,9 +44,9 @@ def completeness(store: Store, id: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def unanswered(tools: list[ToolCall], calls: list[Call], tasks: list[Task]) -> list[ToolCall]:
+def unanswered(tools: list[ToolCall], calls: list[Call], tasks: list[Cells]) -> list[ToolCall]:
     """Tool calls whose result never came although their task has ended."""
-    ended = {task.id for task in tasks if task_status(task) in DONE}
+    ended = {task[ID] for task in tasks if task[STATUS] in DONE}
     over = {call.id for call in calls if call.task in ended}
     return [tool for tool in tools if not tool.closed and not tool.server and tool.call in over]
 

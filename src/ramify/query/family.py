@@ -1,12 +1,14 @@
 """Ancestors and descendants of tasks, level by level: one read for each level, whatever the number of tasks."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from ramify.model.entity import Task
+from ramify.model.sketch import Sketch
 from ramify.model.usage import Usage
 from ramify.storage.base import Store
 
 DEEPEST = 200
+Under = Mapping[str, Sequence[Task | Sketch]]  # children by parent
 
 
 def children(store: Store, ids: Iterable[str]) -> dict[str, list[Task]]:
@@ -71,9 +73,9 @@ def unattached(store: Store, tasks: list[Task], roots: list[Task]) -> list[Task]
     return found
 
 
-def tree_usage(task: Task, family: dict[str, list[Task]]) -> Usage:
+def tree_usage(task: Task, family: Under) -> Usage:
     total = Usage()
-    waiting = [task]
+    waiting: list[Task | Sketch] = [task]
     while waiting:
         one = waiting.pop()
         total = total + one.usage

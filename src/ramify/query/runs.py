@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ramify.model.entity import Task
+from ramify.model.sketch import Sketch
 from ramify.model.usage import NOTHING
 from ramify.query.branches import branch_names
-from ramify.query.outline import by_parent, related, walk
+from ramify.query.related import by_parent, related, walk
 from ramify.query.resolve import resolve
 from ramify.query.service import read_cursor, write_cursor
 from ramify.query.shapes import DONE, task_shape, task_status, usage_shape
@@ -63,7 +64,7 @@ def run_shapes(store: Store, roots: list[Task]) -> list[Shape]:
     return [run_shape(root, names.get(root.line), under[root.conversation]) for root in roots]
 
 
-def run_shape(root: Task, branch: str | None, under: dict[str, list[Task]]) -> Shape:
+def run_shape(root: Task, branch: str | None, under: dict[str, list[Sketch]]) -> Shape:
     family = list(walk(root, under))
     usage = sum((task.usage for task in family), NOTHING)
     return {

@@ -11,7 +11,8 @@ from ramify.query import family, files, found_text, told, witnesses
 from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes, tool_shapes
 from ramify.query.content import Content
 from ramify.query.errors import Ambiguous, BadQuestion, NotFound
-from ramify.query.outline import by_parent, outline, related
+from ramify.query.outline import outline
+from ramify.query.related import by_parent, related
 from ramify.query.resolve import resolve
 from ramify.query.shapes import (
     candidate_shapes,

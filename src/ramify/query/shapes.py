@@ -6,6 +6,7 @@ from typing import Any
 from ramify.model.entity import Call, Conversation, Task
 from ramify.model.link import Link
 from ramify.model.moment import iso
+from ramify.model.sketch import Sketch
 from ramify.model.usage import Usage
 
 Shape = dict[str, Any]
@@ -55,7 +56,7 @@ def ref(protocol: str, kind: str, value: str) -> Shape:
     return {"protocol": protocol, "kind": kind, "value": value}
 
 
-def task_status(task: Task) -> str:
+def task_status(task: Task | Sketch) -> str:
     """What the caller's side or a report says wins, unless the agent was resumed since; else the last call tells."""
     ends = _ends(task)
     if ends:
@@ -76,7 +77,7 @@ def task_status(task: Task) -> str:
             return "submitted" if task.stated is not None and task.kind == "root" else "unknown"
 
 
-def _ends(task: Task) -> list[tuple[int, str]]:
+def _ends(task: Task | Sketch) -> list[tuple[int, str]]:
     """What was said about it since its last call began; at one moment an end outweighs a beginning."""
     said = [(task.outcome_at, task.outcome)] if task.outcome else []
     if task.stated is not None and task.stated.status:
@@ -86,7 +87,7 @@ def _ends(task: Task) -> list[tuple[int, str]]:
     return over if over and max(over)[0] >= max(since)[0] else since
 
 
-def task_closed(task: Task) -> int:
+def task_closed(task: Task | Sketch) -> int:
     if task_status(task) not in DONE:
         return 0
     if task.last_ended and task.last_status == "ok" and task.last_stop not in AT_WORK:

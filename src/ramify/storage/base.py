@@ -10,6 +10,8 @@
 - One writer at a time; any number of readers, which never block it and see whole batches only.
 - `find` gives the newest entries of a key, oldest first; `span` those of a stretch of time, its first or its last;
   `between` all entries of a range of keys, in order.
+- `sketches` gives all tasks of a conversation that count, in the order in which they began, with what a tree is drawn
+  from and no more: there may be tens of thousands.
 - Facts are small things that follow from no observation; `set_facts` is one act, and a rebuild leaves them alone.
 """
 
@@ -22,6 +24,7 @@ from msgspec import Struct
 from ramify.model.entity import Entity
 from ramify.model.observation import Observation
 from ramify.model.piece import Layout
+from ramify.model.sketch import Sketch
 
 Entry = tuple[int, str]
 
@@ -103,6 +106,7 @@ class Store(Protocol):
     def observation(self, id: str) -> Observation | None: ...
     def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]: ...
     def page(self, table: str, ask: "Ask") -> list[Entity]: ...
+    def sketches(self, conversation: str) -> Iterator[Sketch]: ...
     def among(self, table: str, column: str, values: Sequence[str]) -> list[Entity]: ...
     def count(
         self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None

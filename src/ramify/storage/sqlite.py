@@ -11,6 +11,7 @@ import msgspec
 from ramify.model.entity import TABLES, Call, Conversation, Entity, Line, Message, Report, Task, ToolCall
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
+from ramify.model.sketch import Sketch
 from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, StoreDown
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.schema import PROJECTIONS, STEPS
@@ -21,6 +22,7 @@ NEWEST = 64
 CHUNK = 400
 _encoder = msgspec.msgpack.Encoder()
 _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
+_sketches = msgspec.msgpack.Decoder(Sketch)
 _heads = msgspec.msgpack.Decoder(Request | Response | Record | Correction)
 _COLUMNS = {
     "calls": ("project", "conversation", "task", "line", "attempt_of", "started", "status", "kind", "source"),
@@ -282,6 +284,10 @@ class Sqlite:
         where = f"WHERE {' AND '.join(clauses)}" if clauses else ""
         sql = f"SELECT doc FROM {table} {where} ORDER BY {ask.order} {direction}, id {direction} LIMIT ?"
         return [_decoders[table].decode(row[0]) for row in self._read(sql, (*parameters, ask.limit))]
+
+    def sketches(self, conversation: str) -> Iterator[Sketch]:
+        sql = "SELECT doc FROM tasks WHERE conversation = ? AND kind <> 'none' ORDER BY opened, id"
+        return (_sketches.decode(doc) for (doc,) in self._file.stream(sql, (conversation,)))
 
     def among(self, table: str, column: str, values: Sequence[str]) -> list[Entity]:
         found: list[Entity] = []

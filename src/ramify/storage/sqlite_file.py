@@ -108,6 +108,17 @@ class SqliteFile:
         with self._lock:
             return self._ask(self.writer, sql, parameters)
 
+    def stream(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[Any]:
+        """Row by row, none of them kept: what is read next finds the memory of the one before still at hand."""
+        thread = threading.get_ident()
+        if not self.path or self._owner == thread:
+            yield from self.read(sql, parameters)
+            return
+        try:
+            yield from (self._readers.get(thread) or self._new_reader()).execute(sql, parameters)
+        except sqlite3.DatabaseError as problem:
+            raise StoreDown(str(problem)) if is_away(problem) else problem from None
+
     def _ask(self, connection: sqlite3.Connection, sql: str, parameters: Sequence[Any]) -> list[Any]:
         try:
             return connection.execute(sql, parameters).fetchall()

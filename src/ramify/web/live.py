@@ -7,7 +7,7 @@ again, and the connection ends. So does one whose last number is too long ago.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import msgspec
@@ -21,6 +21,7 @@ COALESCE_SECONDS = 0.1
 PING_SECONDS = 15.0
 STUCK_SECONDS = 30.0
 MOST_WAITING = 20_000  # changes that a reader may lag behind
+MOST_IN_EVENT = 200  # a browser takes in an event at one go, and must still draw its frames
 
 log = logging.getLogger("ramify.web")
 READERS: web.AppKey[set[asyncio.Task[Any]]] = web.AppKey("readers")
@@ -61,12 +62,15 @@ class Waiting:
     def lost(self) -> bool:
         return len(self.changes) > MOST_WAITING
 
-    def take(self) -> bytes:
-        """Everything that waits, as one event."""
+    def take(self) -> Iterator[bytes]:
+        """Everything that waits. Of several events only the last has a number: who hears less asks for all of it again."""
         seq, changes = self.seq, self.changes
         self.changes = []
-        body = msgspec.json.encode({"seq": seq, "changes": changes})
-        return b"id: %d\nevent: changes\ndata: %s\n\n" % (seq, body)
+        for start in range(0, len(changes), MOST_IN_EVENT):
+            part = changes[start : start + MOST_IN_EVENT]
+            more = start + MOST_IN_EVENT < len(changes)
+            body = msgspec.json.encode({"seq": seq, "changes": part} | ({"more": True} if more else {}))
+            yield (b"" if more else b"id: %d\n" % seq) + b"event: changes\ndata: %s\n\n" % body
 
 
 def since(request: web.Request) -> int | None:
@@ -110,7 +114,8 @@ async def deliver(response: web.StreamResponse, waiting: Waiting) -> None:
         await asyncio.sleep(COALESCE_SECONDS)
         waiting.arrived.clear()
         if waiting.changes and not waiting.lost:
-            await send(response, waiting.take())
+            for event in waiting.take():
+                await send(response, event)
         if waiting.ended and (waiting.lost or not waiting.changes):
             await send(response, RESYNC)
             return

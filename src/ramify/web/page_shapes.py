@@ -8,7 +8,10 @@ from ramify.web.shapes import Call, Moment, Task, Usage
 
 
 class Columns(Struct, kw_only=True):
-    """Rows of a tree in pre-order, column by column: the next sibling of row i is i + size[i]."""
+    """Rows of a tree in pre-order, column by column: the next sibling of row i is i + size[i].
+
+    `open` are the rows that have not ended, `active` is when each of these last gave a sign of life.
+    """
 
     id: list[str]
     depth: list[int]
@@ -18,6 +21,7 @@ class Columns(Struct, kw_only=True):
     status: list[str]
     start: list[int]
     ms: list[int | None]
+    open: list[int]
     active: list[int]
     calls: list[int]
     tools: list[int]
@@ -163,8 +167,11 @@ class Change(Struct, kw_only=True):
 
 
 class Changes(Struct):
+    """`more`: the rest of what led to this number comes in further events."""
+
     seq: int
     changes: list[Change]
+    more: bool = False
 
 
 class Observed(Struct, kw_only=True):

@@ -33,6 +33,7 @@ export class Feed {
   private readonly watchers = new Set<() => void>();
   private failures = 0;
   private started = false;
+  private snapshot: Promise<number> | null = null;
   private wake: (() => void) | null = null;
 
   watch = (watcher: () => void): (() => void) => {
@@ -53,10 +54,11 @@ export class Feed {
     return this.batches.filter((batch) => batch.seq > seq);
   }
 
-  /** The number from which on every change is known; snapshots that are asked for later fit it. */
-  async start(): Promise<void> {
+  /** From a snapshot's number on, if there is one: then nothing can be missing between the two. */
+  start(snapshot?: Promise<number>): void {
     if (this.started) return;
     this.started = true;
+    this.snapshot = snapshot ?? null;
     void this.follow();
   }
 
@@ -104,7 +106,9 @@ export class Feed {
 
   private async connect(opened: () => void): Promise<void> {
     if (this.seq === 0) {
-      this.seq = (await api.stats()).seq;
+      const known = await this.snapshot; // 0: there is none, and whoever asked for it shows why
+      this.snapshot = null;
+      this.seq = known || (await api.stats()).seq;
       this.forgotten = this.seq;
     }
     const ending = new AbortController();
@@ -136,7 +140,7 @@ export class Feed {
   }
 
   private take(batch: Changes): void {
-    this.seq = batch.seq;
+    if (!batch.more) this.seq = batch.seq;
     this.batches.push(batch);
     this.remembered += batch.changes.length;
     this.arrivals = [...this.arrivals.filter((at) => at > Date.now() - 120_000), Date.now()];

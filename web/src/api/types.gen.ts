@@ -73,6 +73,7 @@ export interface Change {
 export interface Changes {
   seq: number;
   changes: Array<Change>;
+  more?: boolean;
 }
 
 export interface Columns {
@@ -84,6 +85,7 @@ export interface Columns {
   status: Array<string>;
   start: Array<number>;
   ms: Array<number | null>;
+  open: Array<number>;
   active: Array<number>;
   calls: Array<number>;
   tools: Array<number>;

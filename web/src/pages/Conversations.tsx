@@ -15,7 +15,7 @@ export function Conversations() {
   const now = useNow(true);
   useEffect(() => {
     document.title = "Conversations – Ramify";
-    void feed.start();
+    feed.start();
     let timer: ReturnType<typeof setTimeout> | null = null;
     const soon = () => {
       timer ??= setTimeout(() => {

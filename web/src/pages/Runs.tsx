@@ -161,7 +161,7 @@ function useRuns(status: string, words: string) {
       }
       pause = Math.max(LEAST_PAUSE, 4 * (performance.now() - began));
     };
-    void feed.start();
+    feed.start();
     void ask();
     const soon = () => {
       timer ??= setTimeout(() => {

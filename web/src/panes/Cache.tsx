@@ -1,7 +1,7 @@
 /** The prompt cache: one column for each call, and for each miss the first place where the prompt changed. */
 import { api } from "../api/client";
 import type { CacheEntry, Call } from "../api/types.gen";
-import { clock, count, money, tokens } from "../state/format";
+import { clock, count, grouped, money, tokens } from "../state/format";
 import { firstLine, visible } from "../state/text";
 import { Loading, Trouble } from "../ui/Trouble";
 import { useAnswer } from "../ui/hooks";
@@ -85,7 +85,7 @@ function Miss({ entry, call }: { entry: CacheEntry; call: Call | undefined }) {
       </h3>
       <p className="faint">
         The first {entry.same} of {entry.segments} segments were the same
-        {difference ? `; ${firstLine(difference.segment, 40)} differs at character ${difference.at.toLocaleString("en")}.` : "."}
+        {difference ? `; ${firstLine(difference.segment, 40)} differs at character ${grouped(difference.at)}.` : "."}
       </p>
       {difference && (
         <div className="sides">

@@ -1,6 +1,7 @@
 /** Words that narrow what is shown, and how much they hide. */
 import { useRef } from "react";
 import { useKeys } from "../ui/keyboard";
+import { grouped } from "../state/format";
 import { useNavigation } from "../ui/navigation";
 
 interface Properties {
@@ -25,7 +26,7 @@ export function Filter({ shown, all, depths = false }: Properties) {
       />
       {view.words && (
         <span className="faint" role="status">
-          {shown.toLocaleString("en")} of {all.toLocaleString("en")} shown{" "}
+          {grouped(shown)} of {grouped(all)} shown{" "}
           <button type="button" className="quiet" onClick={() => adjust({ words: "" })}>
             show all
           </button>

@@ -6,6 +6,7 @@ import { BOX, inView, place } from "../state/graph";
 import type { Run } from "../state/run";
 import { certaintyOf, look } from "../state/status";
 import { firstLine } from "../state/text";
+import { tally } from "../state/rows";
 import { TaskTip } from "../ui/Tip";
 import { useSize, useStore } from "../ui/hooks";
 import { taskView, useNavigation } from "../ui/navigation";
@@ -69,9 +70,10 @@ interface BoxProperties {
 
 function Box({ placed, selected, onClick, onOpen, onRest }: BoxProperties) {
   const { row, x, y } = placed;
-  const status = row.kind === "fold" ? (row.failed ? "failed" : row.done < row.nodes.length ? "working" : "completed") : row.node.status;
+  const { done, failed } = tally(row.kind === "fold" ? row.nodes : []);
+  const status = row.kind === "fold" ? (failed ? "failed" : done < row.nodes.length ? "working" : "completed") : row.node.status;
   const title = row.kind === "fold" ? `${row.agent} × ${row.nodes.length}` : row.node.title;
-  const under = row.kind === "fold" ? `${row.done} of ${row.nodes.length} ended` : [status, row.node.agent, money(row.node.cost)].filter(Boolean).join(" · ");
+  const under = row.kind === "fold" ? `${done} of ${row.nodes.length} ended` : [status, row.node.agent, money(row.node.cost)].filter(Boolean).join(" · ");
   return (
     <g
       transform={`translate(${x} ${y})`}

@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { api } from "../api/client";
 import type { Conversation, Task } from "../api/types.gen";
-import { count, duration, money, tokens } from "../state/format";
+import { count, duration, grouped, money, tokens } from "../state/format";
 import { sentence, share, told } from "../state/meter";
 import type { Run } from "../state/run";
 import { firstLine } from "../state/text";
@@ -121,7 +121,7 @@ function Meter({ id, version, working }: { id: string; version: number; working:
       <p className="meter-line">
         {many && (
           <button type="button" className="quiet" onClick={() => want(true)}>
-            what is not known of these {version.toLocaleString("en")} tasks?
+            what is not known of these {grouped(version)} tasks?
           </button>
         )}
       </p>

@@ -1,6 +1,7 @@
 /** One row of a tree: who, what, how far, how long, how much. */
 import { duration, money } from "../state/format";
 import type { Row } from "../state/rows";
+import { tally } from "../state/rows";
 import { certaintyOf } from "../state/status";
 import { firstLine } from "../state/text";
 import { isStalled } from "../state/waits";
@@ -87,14 +88,15 @@ function TaskWords({ row }: { row: Row & { kind: "task" } }) {
 }
 
 function FoldWords({ row }: { row: Row & { kind: "fold" } }) {
-  const working = row.nodes.length - row.done;
+  const { done, failed } = tally(row.nodes);
+  const working = row.nodes.length - done;
   return (
     <>
-      <Status status={row.failed ? "failed" : working ? "working" : "completed"} />
+      <Status status={failed ? "failed" : working ? "working" : "completed"} />
       <span className="title">
-        <span className="agent">{firstLine(row.agent, 30)}</span>× {row.nodes.length}: {row.done - row.failed} done
+        <span className="agent">{firstLine(row.agent, 30)}</span>× {row.nodes.length}: {done - failed} done
         {working ? `, ${working} working` : ""}
-        {row.failed ? `, ${row.failed} failed` : ""}
+        {failed ? `, ${failed} failed` : ""}
       </span>
     </>
   );

@@ -13,13 +13,13 @@ import { useRows } from "./useRows";
 export const ROW = 28;
 
 export function TaskTree({ run }: { run: Run }) {
-  const { go } = useNavigation();
+  const { view, go } = useNavigation();
   const { rows, ids, active, handle, select, fold, tip, setTip, huge } = useRows(run);
   const tail = useCallback((row: Row) => <Figures row={row} />, []);
   const all = run.tree?.nodes.size ?? 0;
   return (
     <section className="pane tree-pane" aria-label="tree">
-      <Filter shown={rows.filter((row) => row.kind === "fold" || row.hit).length} all={all} depths />
+      <Filter shown={view.words ? rows.filter((row) => row.kind === "fold" || row.hit).length : all} all={all} depths />
       {huge && <p className="note">{count(all, "task")}: folded below the second level, so that it can be read.</p>}
       <div className="columns" aria-hidden="true">
         <span className="title">task</span>

@@ -22,7 +22,8 @@ export function useRows(run: Run) {
   const below = view.below ?? (huge ? 2 : null);
   const rows = useMemo(
     () => (run.tree ? visibleRows(run.tree, { below, toggled: new Set(view.toggled), focus: view.focus, words: view.words }) : []),
-    [run, version, below, toggled, view.focus, view.words],
+    // Figures are read when a row is drawn; only what a filter looks at may make rows of its own.
+    [run.tree, view.words ? version : run.tree?.shape, below, toggled, view.focus, view.words],
   );
   const ids = useMemo(() => rows.map((row) => row.id), [rows]);
   const active = view.selected?.startsWith("task:") ? view.selected.slice(5) : view.selected?.startsWith("fold:") ? view.selected.slice(5) : null;

@@ -31,8 +31,6 @@ export interface FoldRow {
   nodes: Node[];
   depth: number;
   open: boolean;
-  done: number;
-  failed: number;
   position: number;
   siblings: number;
 }
@@ -61,6 +59,10 @@ class Rows {
 
   /** Recursion goes as deep as agents call agents; groups are loops. */
   group(nodes: Node[], depth: number, parent: string, loose: boolean): void {
+    if (!this.kept && nodes.length <= MANY_ALIKE) {
+      for (let at = 0; at < nodes.length; at += 1) this.task(nodes[at] as Node, depth, at, nodes.length, loose);
+      return;
+    }
     const shown = this.kept ? nodes.filter((node) => this.kept?.has(node.id)) : nodes;
     const alike = this.kept ? new Map<string, Node[]>() : manyAlike(shown);
     const done = new Set<string>();
@@ -83,17 +85,18 @@ class Rows {
   private fold(nodes: Node[], depth: number, parent: string, at: number, siblings: number): void {
     const id = `${parent}~${nodes[0]?.agent ?? ""}`;
     const open = this.folding.toggled.has(id);
-    const done = nodes.filter((node) => isDone(node.status)).length;
-    const failed = nodes.filter((node) => isFailed(node.status)).length;
-    this.rows.push({ kind: "fold", id, agent: nodes[0]?.agent ?? "", nodes, depth, open, done, failed, position: at + 1, siblings });
+    this.rows.push({ kind: "fold", id, agent: nodes[0]?.agent ?? "", nodes, depth, open, position: at + 1, siblings });
     if (!open) return;
     const ordered = [...nodes].sort((one, other) => Number(isFailed(other.status)) - Number(isFailed(one.status)));
     ordered.forEach((node, index) => this.task(node, depth + 1, index, ordered.length, false));
   }
 }
 
+export function tally(nodes: Node[]): { done: number; failed: number } {
+  return { done: nodes.filter((node) => isDone(node.status)).length, failed: nodes.filter((node) => isFailed(node.status)).length };
+}
+
 function manyAlike(nodes: Node[]): Map<string, Node[]> {
-  if (nodes.length <= MANY_ALIKE) return new Map();
   const groups = new Map<string, Node[]>();
   for (const node of nodes) {
     if (!node.agent) continue;

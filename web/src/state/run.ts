@@ -50,14 +50,17 @@ export class Run extends Observable implements Listener {
 
   async load(): Promise<void> {
     try {
-      await this.feed.start();
-      const skeleton = await api.skeleton(this.subject, this.id);
+      const asked = api.skeleton(this.subject, this.id);
+      this.feed.start(asked.then(({ seq }) => seq, () => 0));
+      const skeleton = await asked;
+      const missed = this.feed.after(skeleton.seq);
+      if (missed === null) return await this.load();
       const again = this.tree !== null;
       this.queue.clear();
       this.tree = buildTree(skeleton, this.subject === "conversation" ? this.id : null);
       this.error = null;
       if (again) this.reloadedAt = Date.now();
-      for (const batch of this.feed.after(skeleton.seq) ?? []) this.queue.add(batch.changes);
+      for (const batch of missed) this.queue.add(batch.changes);
     } catch (error) {
       this.error = error instanceof ApiError ? error : new ApiError(0, "bug", String(error), "This is our bug");
     }

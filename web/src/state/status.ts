@@ -14,7 +14,10 @@ const LOOKS: Record<string, Look> = {
 };
 
 export const look = (status: string): Look => LOOKS[status] ?? "unknown";
-export const isDone = (status: string): boolean => ["done", "failed", "canceled"].includes(look(status));
+export function isDone(status: string): boolean {
+  const kind = look(status);
+  return kind === "done" || kind === "failed" || kind === "canceled";
+}
 export const isFailed = (status: string): boolean => look(status) === "failed";
 
 /** How sure a link is, as a line: stated, a person's, or inferred. */

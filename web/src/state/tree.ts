@@ -43,6 +43,10 @@ export interface Tree {
   waiting: Map<string, Node[]>;
   /** A tree of one task takes in what hangs under it; one of a conversation also takes new roots of its own. */
   conversation: string | null;
+  /** Nodes whose sums are no longer true, always with everything above them. */
+  stale: Set<Node>;
+  /** Moves when rows come, go or change places; not when only their figures do. */
+  shape: number;
 }
 
 const NO_SUMS: Sums = { tasks: 0, done: 0, working: 0, failed: 0, calls: 0, tools: 0, tokens: 0, cost: 0, end: 0 };
@@ -51,24 +55,27 @@ export function buildTree(skeleton: Skeleton, conversation: string | null): Tree
   const base = skeleton.base ? Date.parse(skeleton.base) : 0;
   const nodes = new Map<string, Node>();
   const read = (columns: Columns) => readColumns(columns, skeleton.agents, base, nodes);
-  const tree: Tree = { nodes, roots: read(skeleton.rows), unattached: read(skeleton.unattached), waiting: new Map(), conversation };
-  sumUp(tree);
-  return tree;
+  return { nodes, roots: read(skeleton.rows), unattached: read(skeleton.unattached), waiting: new Map(), conversation, stale: new Set(), shape: 0 };
 }
 
 function readColumns(columns: Columns, agents: string[], base: number, nodes: Map<string, Node>): Node[] {
+  const active = new Map(columns.open.map((row, at) => [row, base + (columns.active[at] ?? 0)]));
   const roots: Node[] = [];
   const path: Node[] = [];
+  const order: Node[] = [];
   for (let at = 0; at < columns.id.length; at += 1) {
     const depth = columns.depth[at] ?? 0;
     const node = readRow(columns, at, agents, base);
+    node.active = active.get(at) ?? node.end ?? node.start;
     path.length = depth;
     const parent = path[depth - 1];
     node.parent = parent?.id ?? null;
     (parent ? parent.children : roots).push(node);
     path.push(node);
+    order.push(node);
     nodes.set(node.id, node);
   }
+  for (let at = order.length - 1; at >= 0; at -= 1) sumNode(order[at] as Node);
   return roots;
 }
 
@@ -83,7 +90,7 @@ function readRow(columns: Columns, at: number, agents: string[], base: number): 
     status: LETTERS[columns.status[at] ?? "u"] ?? "unknown",
     start,
     end: ms === null ? null : start + ms,
-    active: columns.active[at] ? base + (columns.active[at] ?? 0) : start + (ms ?? 0),
+    active: start,
     calls: columns.calls[at] ?? 0,
     tools: columns.tools[at] ?? 0,
     tokens: (columns.input[at] ?? 0) + (columns.output[at] ?? 0),
@@ -132,10 +139,13 @@ function applyTask(tree: Tree, task: Task): boolean {
   const known = tree.nodes.get(task.id);
   const fresh = nodeOf(task);
   if (!known) return insert(tree, fresh, task.conversation);
-  const { children, sums, parent } = known;
+  const { children, sums, parent, agent } = known;
   const top = parent === null && tree.conversation === null; // the task that the page is about stays where it is
+  if (!top && fresh.parent !== parent) detach(tree, known);
   Object.assign(known, fresh, { children, sums, parent: top ? null : fresh.parent });
+  if (agent !== known.agent) tree.shape += 1; // many alike share a row
   if (!top && fresh.parent !== parent) move(tree, known, task.conversation);
+  else outdate(tree, known);
   return true;
 }
 
@@ -152,7 +162,19 @@ function attach(tree: Tree, node: Node, conversation: string | null): boolean {
   else if (node.parent) return wait(tree, node);
   else return false;
   tree.nodes.set(node.id, node);
+  outdate(tree, node);
+  tree.shape += 1;
   return true;
+}
+
+/** A node that is marked has everything above it marked as well, except where it has just been hung up. */
+function outdate(tree: Tree, node: Node): void {
+  tree.stale.add(node);
+  for (let up = above(tree, node); up && !tree.stale.has(up); up = above(tree, up)) tree.stale.add(up);
+}
+
+function above(tree: Tree, node: Node): Node | undefined {
+  return node.parent ? tree.nodes.get(node.parent) : undefined;
 }
 
 function wait(tree: Tree, node: Node): boolean {
@@ -171,6 +193,7 @@ function adopt(tree: Tree, parent: Node): void {
     if (!tree.nodes.has(node.id) || loose.includes(node)) {
       place(parent.children, node);
       tree.nodes.set(node.id, node);
+      outdate(tree, node);
       adopt(tree, node);
     }
   }
@@ -183,19 +206,17 @@ function place(group: Node[], node: Node): void {
   group.splice(at, 0, node);
 }
 
-function detach(tree: Tree, id: string): void {
-  for (const group of [tree.roots, tree.unattached]) {
-    const at = group.findIndex((node) => node.id === id);
+function detach(tree: Tree, node: Node): void {
+  const parent = above(tree, node);
+  for (const group of [tree.roots, tree.unattached, parent?.children ?? []]) {
+    const at = group.indexOf(node);
     if (at >= 0) group.splice(at, 1);
   }
-  for (const node of tree.nodes.values()) {
-    const at = node.children.findIndex((child) => child.id === id);
-    if (at >= 0) node.children.splice(at, 1);
-  }
+  if (parent) outdate(tree, parent);
+  tree.shape += 1;
 }
 
 function move(tree: Tree, node: Node, conversation: string | null): void {
-  detach(tree, node.id);
   if (attach(tree, node, conversation)) return;
   forget(tree, node);
 }
@@ -207,7 +228,7 @@ function forget(tree: Tree, node: Node): void {
 function remove(tree: Tree, id: string): boolean {
   const node = tree.nodes.get(id);
   if (!node) return false;
-  detach(tree, id);
+  detach(tree, node);
   forget(tree, node);
   return true;
 }
@@ -221,11 +242,14 @@ export function* walk(root: Node): Generator<Node> {
   }
 }
 
+/** Only what changed, and what stands above it. */
 export function sumUp(tree: Tree): void {
-  for (const root of [...tree.roots, ...tree.unattached]) {
-    const order = [...walk(root)];
-    for (let at = order.length - 1; at >= 0; at -= 1) sumNode(order[at] as Node);
+  const order = [...tree.roots, ...tree.unattached].filter((node) => tree.stale.has(node));
+  for (let at = 0; at < order.length; at += 1) {
+    for (const child of order[at]?.children ?? []) if (tree.stale.has(child)) order.push(child);
   }
+  for (let at = order.length - 1; at >= 0; at -= 1) sumNode(order[at] as Node);
+  tree.stale.clear();
 }
 
 function sumNode(node: Node): void {

@@ -1,6 +1,5 @@
 /** Who waits for whom, and what stands still: only the deepest cause is named. */
 import type { Node, Tree } from "./tree";
-import { walk } from "./tree";
 
 export const SILENT = 60_000;
 
@@ -18,14 +17,11 @@ export interface Wait {
 
 export function stalls(tree: Tree, now: number): Wait[] {
   const found: Wait[] = [];
-  for (const root of tree.roots) {
-    if (root.sums.working === 0) continue;
-    for (const node of walk(root)) {
-      if (!isStalled(node, now)) continue;
-      let above = 0;
-      for (let up = node.parent ? tree.nodes.get(node.parent) : undefined; up; up = up.parent ? tree.nodes.get(up.parent) : undefined) above += 1;
-      found.push({ node, silent: now - node.active, above });
-    }
+  const waiting = tree.roots.map((node) => ({ node, above: 0 }));
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { node, above } = next;
+    if (isStalled(node, now)) found.push({ node, silent: now - node.active, above });
+    for (const child of node.children) if (child.sums.working > 0) waiting.push({ node: child, above: above + 1 });
   }
   return found.sort((one, other) => other.silent - one.silent);
 }

@@ -1,5 +1,6 @@
 /** Captured text: as text, clipped, opened on a click; the copy button gives it as it was. */
 import { useState } from "react";
+import { grouped } from "../state/format";
 import { clip, readable, visible } from "../state/text";
 
 export function Copy({ text, label = "copy" }: { text: string | (() => string); label?: string }) {
@@ -30,7 +31,7 @@ interface LongProperties {
 export function LongText({ text, code = false, lines, label }: LongProperties) {
   const [whole, set] = useState(false);
   const cut = clip(text, lines);
-  const hidden = cut.hiddenLines ? `${cut.hiddenLines.toLocaleString("en")} more lines` : `${cut.hiddenCharacters.toLocaleString("en")} more characters`;
+  const hidden = cut.hiddenLines ? `${grouped(cut.hiddenLines)} more lines` : `${grouped(cut.hiddenCharacters)} more characters`;
   const shown = visible(whole ? text : cut.text);
   return (
     <div className={code ? "long code" : "long"}>
