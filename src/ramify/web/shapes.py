@@ -184,22 +184,31 @@ class Conversation(Struct, kw_only=True):
     refs: list[Ref]
 
 
+class ExplainedLink(Link):
+    """`explanation` says what the rule means; of a conversation, `child` says whose link it is."""
+
+    explanation: str | None = None
+    child: str | None = None
+
+
 class Candidate(Struct):
     parent: str
     rule: str
     certainty: Certainty
     rejected_because: str
+    explanation: str | None = None
 
 
 class Witness(Struct):
     observation: str
     source: str
     rule: str | None
+    explanation: str | None = None
 
 
 class Why(Struct, kw_only=True):
     id: str
-    links: list[Link]
+    links: list[ExplainedLink]
     candidates: list[Candidate]
     witnesses: list[Witness]
 

@@ -51,6 +51,7 @@ export interface Candidate {
   rule: string;
   certainty: number;
   rejected_because: string;
+  explanation?: string | null;
 }
 
 export interface Capture {
@@ -133,6 +134,18 @@ export interface Difference {
 
 export interface Error {
   error: Fault;
+}
+
+export interface ExplainedLink {
+  kind: string;
+  rule: string;
+  certainty: number;
+  parent: string;
+  via: string | null;
+  via_id: string | null;
+  evidence: Array<string>;
+  explanation?: string | null;
+  child?: string | null;
 }
 
 export interface Fault {
@@ -403,7 +416,7 @@ export interface Usage {
 
 export interface Why {
   id: string;
-  links: Array<Link>;
+  links: Array<ExplainedLink>;
   candidates: Array<Candidate>;
   witnesses: Array<Witness>;
 }
@@ -412,4 +425,5 @@ export interface Witness {
   observation: string;
   source: string;
   rule: string | null;
+  explanation?: string | null;
 }
