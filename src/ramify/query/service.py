@@ -112,6 +112,8 @@ class Questions:
             raise BadQuestion(f"a call has a request and a response, not {side!r}")
         seen = self.store.observation(row.request if side == "request" else row.response)
         if not isinstance(seen, Request | Response):
+            if row.relation == "seen":
+                raise NotFound(f"call {id!r} was only reported ({', '.join(row.sources) or row.source}): nobody saw its {side} on the wire")
             raise NotFound(f"call {id!r} has no {side} yet")
         return seen.body, list(seen.headers)
 

@@ -157,7 +157,7 @@ class Reasoning(Struct, kw_only=True):
 class Message(Struct, kw_only=True):
     id: str
     task: str | None
-    call: str
+    call: str | None
     role: str
     author: Literal["human", "agent", "tool", "harness", "system", "unknown"]
     author_id: str | None
@@ -165,6 +165,7 @@ class Message(Struct, kw_only=True):
     reason: str | None
     blocks: list[Any]
     timestamp: Moment
+    source: str | None = None  # who reported it; the wire's own have none
 
 
 class Conversation(Struct, kw_only=True):

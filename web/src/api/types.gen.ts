@@ -212,7 +212,7 @@ export interface LiveTool {
 export interface Message {
   id: string;
   task: string | null;
-  call: string;
+  call: string | null;
   role: string;
   author: "human" | "agent" | "tool" | "harness" | "system" | "unknown";
   author_id: string | null;
@@ -220,6 +220,7 @@ export interface Message {
   reason: string | null;
   blocks: Array<unknown>;
   timestamp: string | null;
+  source?: string | null;
 }
 
 export interface Missing {
