@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ramify.query.completeness import completeness
-from tests.story import exchanges, told
+from tests.story import CASES, exchanges, reports, told
 
 
 def missing(case: str) -> dict[str, Any]:
@@ -31,3 +31,11 @@ def test_what_is_missing_is_named(case: str, kind: str) -> None:
 
 def test_links_that_were_inferred_are_counted() -> None:
     assert missing("subtask-task")["inferred"] == 1
+
+
+def test_a_result_that_was_only_reported_is_not_missing() -> None:
+    store, questions = told(reports(CASES / "claude_more" / "sdk-nested", "transcripts"))
+    root = questions.tasks(roots=True)["items"][0]["id"]
+    found = completeness(store, root)
+    assert found["tools"] == 3
+    assert found["missing"] == []

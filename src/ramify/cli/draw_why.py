@@ -6,39 +6,8 @@ from rich.text import Text
 
 from ramify.cli.safe_text import one_line
 from ramify.cli.words import Record
+from ramify.model.rules import RULES
 
-RULES = {
-    "agent-id-header": "the request carried the sub-agent's own id in a header",
-    "parent_tool_use_id": "the message names the tool call it belongs to",
-    "task_started": "the client announced the task with the tool call's id",
-    "agent-id-in-result": "the tool call's result names the sub-agent's id",
-    "own-result": "its own request holds the result of the call that started it",
-    "result-match": "it began with words of the tool call, and its last words came back as the result",
-    "previous-message-id": "the request names the answer that it continues",
-    "tool-id": "its history holds a tool call that the other asked for",
-    "sidecar": "a file beside the transcript names the tool call",
-    "task-notification": "the client's notice of its end names the tool call",
-    "hook": "a hook was told the agent that the tool call started",
-    "workflow-run": "it ran in the workflow that the tool call started",
-    "same-session": "nobody names it: its session's prompt of that time may have led to it",
-    "parent-agent": "the client says whose agent it is, though not which call started it",
-    "parent-session-header": "the request named the session that started its own",
-    "workflow-harness": "a workflow's harness wrote its first words while that workflow was open",
-    "prompt-match": "it began with exactly the words that the tool call asked for",
-    "prefix-match": "its request repeats the other's messages, then goes on",
-    "compact-summary": "it begins with the summary that the other wrote",
-    "referenceTaskIds": "the message refers to the task by id",
-    "parentTaskId": "the message names its parent task",
-    "workflow-node": "the workflow's node started it",
-    "result-task-id": "the result names the task",
-    "progress": "the progress notice names the task",
-    "operation": "the caller grouped them",
-    "traceparent": "the request carried the trace of the other",
-    "span-parent": "its span is inside the other's",
-    "span-link": "its span links to the other's",
-    "same-trace": "its session began inside the other's trace",
-    "manual": "a person said so",
-}
 KINDS = {
     "spawned": "spawned by",
     "continued": "continues",

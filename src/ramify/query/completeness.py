@@ -45,10 +45,10 @@ def completeness(store: Store, id: str) -> dict[str, Any]:
 
 
 def unanswered(tools: list[ToolCall], calls: list[Call], tasks: list[Cells]) -> list[ToolCall]:
-    """Tool calls whose result never came although their task has ended."""
+    """Tool calls whose result never came, in a request or in a report, although their task has ended."""
     ended = {task[ID] for task in tasks if task[STATUS] in DONE}
     over = {call.id for call in calls if call.task in ended}
-    return [tool for tool in tools if not tool.closed and not tool.server and tool.call in over]
+    return [tool for tool in tools if not (tool.closed or tool.told or tool.server) and tool.call in over]
 
 
 def withheld_calls(store: Store, calls: list[Call]) -> list[str] | None:

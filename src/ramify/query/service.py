@@ -7,6 +7,7 @@ from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
 from ramify.model.link import Link
 from ramify.model.moment import iso
 from ramify.model.observation import Request, Response
+from ramify.model.rules import RULES
 from ramify.query import family, files, found_text, told, witnesses
 from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes, tool_shapes
 from ramify.query.content import Content
@@ -16,7 +17,7 @@ from ramify.query.related import by_parent, related
 from ramify.query.resolve import resolve
 from ramify.query.shapes import (
     candidate_shapes,
-    link_shape,
+    explained_link,
     usage_shape,
 )
 from ramify.query.speech import Speech, Unit, leftovers, moment, task_of
@@ -111,6 +112,8 @@ class Questions:
             raise BadQuestion(f"a call has a request and a response, not {side!r}")
         seen = self.store.observation(row.request if side == "request" else row.response)
         if not isinstance(seen, Request | Response):
+            if row.relation == "seen":
+                raise NotFound(f"call {id!r} was only reported ({', '.join(row.sources) or row.source}): nobody saw its {side} on the wire")
             raise NotFound(f"call {id!r} has no {side} yet")
         return seen.body, list(seen.headers)
 
@@ -246,7 +249,7 @@ class Questions:
                 overruled = self._overruled(row, first.link)
             elif first.link not in links:
                 links.append(first.link)
-        shapes = [shape for link in links if (shape := link_shape(link)) is not None]
+        shapes = [shape for link in links if (shape := explained_link(link)) is not None]
         return {
             "id": row.id,
             "links": shapes,
@@ -262,6 +265,7 @@ class Questions:
             {
                 "parent": found.via_id or found.parent,
                 "rule": found.rule,
+                "explanation": RULES.get(found.rule),
                 "certainty": found.certainty,
                 "rejected_because": "a person said otherwise",
             }
@@ -270,7 +274,7 @@ class Questions:
     def _why_all(self, row: Conversation) -> Answer:
         """Each link says whose it is: a conversation has none of its own."""
         linked = [(task.id, task.link) for task in self._tasks_of(row.id) if task.link is not None]
-        shapes = [{**shape, "child": child} for child, link in linked if (shape := link_shape(link)) is not None]
+        shapes = [{**shape, "child": child} for child, link in linked if (shape := explained_link(link)) is not None]
         candidates = candidate_shapes([link for _, link in linked])
         return {"id": row.id, "links": shapes, "candidates": candidates, "witnesses": []}
 

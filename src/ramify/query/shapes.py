@@ -6,6 +6,7 @@ from typing import Any
 from ramify.model.entity import Call, Conversation, Task
 from ramify.model.link import Link
 from ramify.model.moment import iso
+from ramify.model.rules import RULES
 from ramify.model.sketch import Sketch
 from ramify.model.usage import Usage
 
@@ -39,11 +40,18 @@ def link_shape(link: Link | None) -> Shape | None:
     }
 
 
+def explained_link(link: Link | None) -> Shape | None:
+    """As `why` gives it: with what the rule means."""
+    shape = link_shape(link)
+    return shape and {**shape, "explanation": RULES.get(shape["rule"])}
+
+
 def candidate_shapes(links: Iterable[Link]) -> list[Shape]:
     return [
         {
             "parent": one.parent,
             "rule": one.rule,
+            "explanation": RULES.get(one.rule),
             "certainty": one.certainty,
             "rejected_because": one.rejected_because,
         }

@@ -6,6 +6,7 @@ from typing import Any
 from ramify.model.entity import Entity, Task
 from ramify.model.link import Link
 from ramify.model.observation import Request, Response
+from ramify.model.rules import RULES
 from ramify.storage.base import Store
 
 Shape = dict[str, Any]
@@ -22,5 +23,5 @@ def of(store: Store, row: Entity, links: Iterable[Link]) -> list[Shape]:
         seen = store.observation(id)
         if seen is not None:
             source = "wire" if isinstance(seen, Request | Response) else seen.source
-            found.append({"observation": id, "source": source, "rule": rules.get(id)})
+            found.append({"observation": id, "source": source, "rule": rules.get(id), "explanation": RULES.get(rules.get(id, ""))})
     return found

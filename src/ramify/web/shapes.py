@@ -157,7 +157,7 @@ class Reasoning(Struct, kw_only=True):
 class Message(Struct, kw_only=True):
     id: str
     task: str | None
-    call: str
+    call: str | None
     role: str
     author: Literal["human", "agent", "tool", "harness", "system", "unknown"]
     author_id: str | None
@@ -165,6 +165,7 @@ class Message(Struct, kw_only=True):
     reason: str | None
     blocks: list[Any]
     timestamp: Moment
+    source: str | None = None  # who reported it; the wire's own have none
 
 
 class Conversation(Struct, kw_only=True):
@@ -184,22 +185,31 @@ class Conversation(Struct, kw_only=True):
     refs: list[Ref]
 
 
+class ExplainedLink(Link):
+    """`explanation` says what the rule means; of a conversation, `child` says whose link it is."""
+
+    explanation: str | None = None
+    child: str | None = None
+
+
 class Candidate(Struct):
     parent: str
     rule: str
     certainty: Certainty
     rejected_because: str
+    explanation: str | None = None
 
 
 class Witness(Struct):
     observation: str
     source: str
     rule: str | None
+    explanation: str | None = None
 
 
 class Why(Struct, kw_only=True):
     id: str
-    links: list[Link]
+    links: list[ExplainedLink]
     candidates: list[Candidate]
     witnesses: list[Witness]
 

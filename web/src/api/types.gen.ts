@@ -51,6 +51,7 @@ export interface Candidate {
   rule: string;
   certainty: number;
   rejected_because: string;
+  explanation?: string | null;
 }
 
 export interface Capture {
@@ -135,6 +136,18 @@ export interface Error {
   error: Fault;
 }
 
+export interface ExplainedLink {
+  kind: string;
+  rule: string;
+  certainty: number;
+  parent: string;
+  via: string | null;
+  via_id: string | null;
+  evidence: Array<string>;
+  explanation?: string | null;
+  child?: string | null;
+}
+
 export interface Fault {
   code: string;
   message: string;
@@ -199,7 +212,7 @@ export interface LiveTool {
 export interface Message {
   id: string;
   task: string | null;
-  call: string;
+  call: string | null;
   role: string;
   author: "human" | "agent" | "tool" | "harness" | "system" | "unknown";
   author_id: string | null;
@@ -207,6 +220,7 @@ export interface Message {
   reason: string | null;
   blocks: Array<unknown>;
   timestamp: string | null;
+  source?: string | null;
 }
 
 export interface Missing {
@@ -403,7 +417,7 @@ export interface Usage {
 
 export interface Why {
   id: string;
-  links: Array<Link>;
+  links: Array<ExplainedLink>;
   candidates: Array<Candidate>;
   witnesses: Array<Witness>;
 }
@@ -412,4 +426,5 @@ export interface Witness {
   observation: string;
   source: string;
   rule: string | null;
+  explanation?: string | null;
 }

@@ -5,6 +5,7 @@ import type { Task } from "../api/types.gen";
 import type { Action, Line, Step } from "../state/compare";
 import { actionOf, align, firstDifference, folded } from "../state/compare";
 import { count, duration, money, tokens } from "../state/format";
+import { NO_PROMPT } from "../state/sources";
 import { firstLine, visible } from "../state/text";
 import { Status } from "../ui/Marks";
 import { Loading, Trouble } from "../ui/Trouble";
@@ -36,7 +37,7 @@ function Choose() {
         {view[side] && !runs.value?.items.some((task) => task.id === view[side]) && <option value={view[side]}>{view[side]}</option>}
         {(runs.value?.items ?? []).map((task) => (
           <option key={task.id} value={task.id}>
-            {firstLine(task.title ?? "", 70)} ({task.opened?.slice(0, 16).replace("T", " ")})
+            {firstLine(task.title || NO_PROMPT, 70)} ({task.opened?.slice(0, 16).replace("T", " ")})
           </option>
         ))}
       </select>
@@ -102,7 +103,7 @@ function Totals({ a, b }: { a: Task; b: Task }) {
           </th>
           {[a, b].map((task, at) => (
             <th key={at} scope="col">
-              <Status status={task.status} /> <Link to={taskView(task.id)}>{firstLine(task.title ?? "", 50)}</Link>
+              <Status status={task.status} /> <Link to={taskView(task.id)}>{firstLine(task.title || NO_PROMPT, 50)}</Link>
             </th>
           ))}
           <th scope="col">difference</th>

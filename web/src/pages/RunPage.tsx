@@ -6,6 +6,7 @@ import { feed } from "../api/live";
 import type { Task } from "../api/types.gen";
 import { count } from "../state/format";
 import { Run } from "../state/run";
+import { NO_PROMPT } from "../state/sources";
 import { firstLine } from "../state/text";
 import type { Tab } from "../state/view";
 import { TABS } from "../state/view";
@@ -38,7 +39,7 @@ export function RunPage({ subject, id }: { subject: Subject; id: string }) {
   const { tabs, openTab } = useTabs();
   useEffect(() => {
     document.title = title ? `${firstLine(title, 60)} – Ramify` : "Ramify";
-    if (task.value) openTab({ id, title: title || id, root: task.value.root, parent: task.value.link?.parent ?? null, status: task.value.status });
+    if (task.value) openTab({ id, title: title || NO_PROMPT, root: task.value.root, parent: task.value.link?.parent ?? null, status: task.value.status });
   }, [task.value, title]);
   const parent = task.value?.link?.parent ?? tabs.find((one) => one.id === id)?.parent;
   const tab = (at: number) => () => go({ tab: TABS[at] ?? "transcript" });
@@ -120,7 +121,7 @@ function Crumbs({ task }: { task: Task | null }) {
               <Link to={conversationView(task.conversation)}>conversation</Link> <span aria-hidden="true">›</span>{" "}
             </>
           ) : null}
-          {at === all.length - 1 ? <b>{firstLine(task.title ?? "", 40)}</b> : <Link to={taskView(task.id)}>{firstLine(task.title ?? "", 30)}</Link>}
+          {at === all.length - 1 ? <b>{firstLine(task.title || NO_PROMPT, 40)}</b> : <Link to={taskView(task.id)}>{firstLine(task.title || NO_PROMPT, 30)}</Link>}
         </span>
       ))}
       {(path.value?.length ?? 0) > 1 && (

@@ -5,6 +5,7 @@ import { api } from "../api/client";
 import { feed } from "../api/live";
 import type { Task } from "../api/types.gen";
 import { age, count, duration, money, tokens } from "../state/format";
+import { NO_PROMPT } from "../state/sources";
 import { firstLine } from "../state/text";
 import { Flags, Progress, Status } from "../ui/Marks";
 import { Loading, Trouble } from "../ui/Trouble";
@@ -116,7 +117,7 @@ function RunRow({ task, selected }: { task: Task; selected: boolean }) {
     <li ref={row} className={selected ? "selected" : ""}>
       <Link to={taskView(task.id)}>
         <Status status={task.status} words />
-        <span className="title">{firstLine(task.title ?? "", 160) || "no prompt was seen"}</span>
+        <span className="title">{firstLine(task.title || NO_PROMPT, 160)}</span>
         <span className="about">
           {task.progress && task.progress.tasks > 0 && <Progress done={task.progress.done} all={task.progress.tasks} failed={task.progress.failed} />}
           <Flags flags={task.flags} />

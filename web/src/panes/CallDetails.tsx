@@ -2,6 +2,7 @@
 import { api } from "../api/client";
 import type { Message } from "../api/types.gen";
 import { clock, count, duration, money, tokens } from "../state/format";
+import { onlyReported, roleWords, sourceWords, took } from "../state/sources";
 import { firstLine, readable } from "../state/text";
 import { Status } from "../ui/Marks";
 import { Copy, LongText, Value } from "../ui/Text";
@@ -24,6 +25,7 @@ export function CallDetails({ id }: { id: string }) {
         <Status status={call.status} words />
         <span className="chip">{call.utility ?? call.kind}</span>
         {call.attempt > 1 && <span className="chip warning">attempt {call.attempt}</span>}
+        {onlyReported(call) && call.sources.map((source) => <span key={source} className="chip">reported by {sourceWords(source)}</span>)}
         {call.stop_reason && <span className="chip">{firstLine(call.stop_reason, 30)}</span>}
       </p>
       {call.error && <p className="trouble-line error">{firstLine(call.error, 300)}</p>}
@@ -33,7 +35,7 @@ export function CallDetails({ id }: { id: string }) {
         <dt>first token</dt>
         <dd>{duration(call.first_token_ms)}</dd>
         <dt>took</dt>
-        <dd>{duration(call.duration_ms)}</dd>
+        <dd>{duration(took(call))}</dd>
         <dt>input</dt>
         <dd>
           {tokens(usage.input)} new, {tokens(usage.cache_read)} from the cache, {tokens(usage.cache_write)} written to it
@@ -67,7 +69,7 @@ function Spoken({ message }: { message: Message }) {
     <article className={`spoken ${message.author}`}>
       <header title={message.reason ?? ""}>
         <span className="author">{message.author_kind ?? message.author}</span>
-        {message.role !== message.author && <span className="wire">{message.role} on the wire</span>}
+        {message.role !== message.author && <span className="wire">{roleWords(message)}</span>}
       </header>
       {message.blocks.map((block, at) => (
         <BlockView key={at} block={block as Record<string, unknown>} />

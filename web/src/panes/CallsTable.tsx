@@ -1,6 +1,7 @@
 /** Model calls as a dense table: what each sent anew, what the cache gave, how long, how much. */
 import type { Call } from "../api/types.gen";
 import { clock, duration, money, tokens } from "../state/format";
+import { onlyReported, took } from "../state/sources";
 import { firstLine } from "../state/text";
 import { Status } from "../ui/Marks";
 import { useNavigation } from "../ui/navigation";
@@ -35,12 +36,13 @@ export function CallsTable({ calls, showTask = false }: { calls: Call[]; showTas
               <td>{firstLine(call.model ?? "", 32)}</td>
               <td>
                 {call.utility ?? call.kind}
+                {onlyReported(call) && <span className="chip">reported</span>}
                 {showTask && call.agent ? ` ${firstLine(call.agent, 10)}` : ""}
               </td>
               <td className="figure">{duration(call.first_token_ms)}</td>
               <td className="figure lasting">
                 <i style={{ width: `${((call.duration_ms ?? 0) / longest) * 100}%` }} />
-                <span>{duration(call.duration_ms)}</span>
+                <span>{duration(took(call))}</span>
               </td>
               <td className="figure">{tokens(call.usage.input)}</td>
               <td className="figure">{tokens(call.usage.cache_read)}</td>

@@ -5,6 +5,7 @@ import type { Placed, Viewport } from "../state/graph";
 import { BOX, inView, place } from "../state/graph";
 import type { Run } from "../state/run";
 import { certaintyOf, look } from "../state/status";
+import { NO_PROMPT } from "../state/sources";
 import { firstLine } from "../state/text";
 import { tally } from "../state/rows";
 import { TaskTip } from "../ui/Tip";
@@ -72,7 +73,7 @@ function Box({ placed, selected, onClick, onOpen, onRest }: BoxProperties) {
   const { row, x, y } = placed;
   const { done, failed } = tally(row.kind === "fold" ? row.nodes : []);
   const status = row.kind === "fold" ? (failed ? "failed" : done < row.nodes.length ? "working" : "completed") : row.node.status;
-  const title = row.kind === "fold" ? `${row.agent} × ${row.nodes.length}` : row.node.title;
+  const title = row.kind === "fold" ? `${row.agent} × ${row.nodes.length}` : row.node.title || NO_PROMPT;
   const under = row.kind === "fold" ? `${done} of ${row.nodes.length} ended` : [status, row.node.agent, money(row.node.cost)].filter(Boolean).join(" · ");
   return (
     <g

@@ -1,7 +1,9 @@
 /** Request and response as they were on the wire, secrets cut out. */
 import { useState } from "react";
 import { api, body, save } from "../api/client";
+import type { Call } from "../api/types.gen";
 import { bytes, clock } from "../state/format";
+import { onlyReported, sourceWords } from "../state/sources";
 import { firstLine } from "../state/text";
 import { Copy, LongText } from "../ui/Text";
 import { Loading, Trouble } from "../ui/Trouble";
@@ -28,9 +30,34 @@ export function Raw({ kind, id }: { kind: string; id: string }) {
           </select>
         </label>
       )}
-      {shown && <Side call={shown.id} side="request" />}
-      {shown && <Side call={shown.id} side="response" />}
+      {shown && (onlyReported(shown) ? <Reports call={shown} /> : <Sides call={shown.id} />)}
     </>
+  );
+}
+
+function Sides({ call }: { call: string }) {
+  return (
+    <>
+      <Side call={call} side="request" />
+      <Side call={call} side="response" />
+    </>
+  );
+}
+
+/** There are no bytes of the wire, so the reports are shown as they were written. */
+function Reports({ call }: { call: Call }) {
+  const seen = useAnswer(() => Promise.all(call.observations.map((id) => api.observation(id))), call.id);
+  return (
+    <section className="raw">
+      <p>
+        This call was only reported, by {call.sources.map(sourceWords).join(" and ")}: nobody saw its request and response on the wire. This is what was
+        reported.
+      </p>
+      {seen.error && <Trouble error={seen.error} again={seen.again} />}
+      {(seen.value ?? []).map((one) => (
+        <LongText key={one.id} text={pretty(one.body)} code lines={40} label="report" />
+      ))}
+    </section>
   );
 }
 

@@ -5,6 +5,7 @@ import type { Conversation, Task } from "../api/types.gen";
 import { count, duration, grouped, money, tokens } from "../state/format";
 import { sentence, share, told } from "../state/meter";
 import type { Run } from "../state/run";
+import { NO_PROMPT, WAITING } from "../state/sources";
 import { firstLine } from "../state/text";
 import { span } from "../state/tree";
 import { stalls } from "../state/waits";
@@ -32,7 +33,7 @@ export function RunHeader({ run, task, conversation, title }: Properties) {
   return (
     <header className="run-header">
       <h1>
-        <Status status={status} words /> <span>{firstLine(title, 160)}</span>
+        <Status status={status} words /> <span>{title || !run.tree ? firstLine(title, 160) : <em>{NO_PROMPT}</em>}</span>
       </h1>
       <p className="chips">
         {conversation && (
@@ -44,10 +45,11 @@ export function RunHeader({ run, task, conversation, title }: Properties) {
             {conversation.client && <span className="chip">{firstLine(conversation.client, 40)}</span>}
           </>
         )}
+        {task?.native_status === WAITING && status === "working" && <span className="chip">{WAITING}</span>}
         {task?.agent_type && <span className="chip">{firstLine(task.agent_type, 40)}</span>}
         {task && (
           <span className={`chip author-${task.prompt_author}`}>
-            {task.link ? <Link to={taskView(task.link.parent)}>asked by an agent</Link> : task.prompt_author === "human" ? "asked by a person" : `asked by ${task.prompt_author}`}
+            {task.link ? <Link to={taskView(task.link.parent)}>asked by an agent</Link> : askedBy(task)}
           </span>
         )}
         <CertaintyMark certainty={task?.link?.certainty ?? null} rule={task?.link?.rule} />
@@ -74,6 +76,11 @@ export function RunHeader({ run, task, conversation, title }: Properties) {
       ))}
     </header>
   );
+}
+
+function askedBy(task: Task): string {
+  if (task.prompt_author === "human") return "asked by a person";
+  return task.prompt_author === "unknown" ? "nobody knows who asked" : `asked by ${task.prompt_author}`;
 }
 
 function Figures({ run, now }: { run: Run; now: number }) {

@@ -2,6 +2,7 @@
 import { api } from "../api/client";
 import type { Ref, Usage } from "../api/types.gen";
 import { clock, duration, money, tokens } from "../state/format";
+import { NO_PROMPT, WAITING } from "../state/sources";
 import { firstLine } from "../state/text";
 import { CertaintyMark, Flags, Status } from "../ui/Marks";
 import { Copy, LongText } from "../ui/Text";
@@ -16,9 +17,10 @@ export function TaskDetails({ id }: { id: string }) {
   if (!task) return <Loading />;
   return (
     <>
-      <h2>{firstLine(task.title ?? "", 200)}</h2>
+      <h2>{firstLine(task.title || NO_PROMPT, 200)}</h2>
       <p className="chips">
         <Status status={task.status} words />
+        {task.native_status === WAITING && <span className="chip">{WAITING}</span>}
         {task.agent_type && <span className="chip">{firstLine(task.agent_type, 40)}</span>}
         <CertaintyMark certainty={task.link?.certainty ?? null} rule={task.link?.rule} />
         <Flags flags={task.flags} />
@@ -32,17 +34,25 @@ export function TaskDetails({ id }: { id: string }) {
         <Copy text={task.id} label="copy id" />
         <Copy text={() => `${location.origin}/task/${task.id}`} label="copy link" />
       </p>
-      <h3>
-        Prompt <span className={`chip author-${task.prompt_author}`}>written by {task.prompt_author === "human" ? "a person" : task.prompt_author}</span>
-        <Copy text={task.prompt ?? ""} />
-      </h3>
-      <LongText text={task.prompt ?? ""} lines={20} />
+      {task.prompt ? <Prompt text={task.prompt} author={task.prompt_author ?? "unknown"} /> : <p className="faint">Its prompt was not seen: no source showed it.</p>}
       <h3>Time</h3>
       <p>
         {clock(task.opened)} – {task.closed ? clock(task.closed) : "now"} ({duration(task.duration_ms)})
       </p>
       <UsageTable own={task.usage} tree={task.tree_usage} />
       <RefList refs={task.refs} id={task.id} />
+    </>
+  );
+}
+
+function Prompt({ text, author }: { text: string; author: string }) {
+  return (
+    <>
+      <h3>
+        Prompt <span className={`chip author-${author}`}>written by {author === "human" ? "a person" : author}</span>
+        <Copy text={text} />
+      </h3>
+      <LongText text={text} lines={20} />
     </>
   );
 }

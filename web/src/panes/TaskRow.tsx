@@ -3,6 +3,7 @@ import { duration, money } from "../state/format";
 import type { Row } from "../state/rows";
 import { tally } from "../state/rows";
 import { certaintyOf } from "../state/status";
+import { NO_PROMPT, WAITING } from "../state/sources";
 import { firstLine } from "../state/text";
 import { isStalled } from "../state/waits";
 import { CertaintyMark, Flags, Progress, Status } from "../ui/Marks";
@@ -74,10 +75,10 @@ function TaskWords({ row }: { row: Row & { kind: "task" } }) {
   const now = useNow(node.status === "working");
   return (
     <>
-      <Status status={node.status} />
+      <Status status={node.status} more={node.sums.working > 1 && node.status === "working" ? WAITING : ""} />
       <span className="title">
         {node.agent && <span className="agent">{firstLine(node.agent, 30)}</span>}
-        {firstLine(node.title) || <em>no prompt was seen</em>}
+        {firstLine(node.title) || <em>{NO_PROMPT}</em>}
       </span>
       {row.loose && <span className="chip warning">unattached</span>}
       <CertaintyMark certainty={node.certainty} rule={node.rule} />

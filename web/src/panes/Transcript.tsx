@@ -4,6 +4,7 @@ import type { Task } from "../api/types.gen";
 import { clock, count, duration, money } from "../state/format";
 import type { Run } from "../state/run";
 import { Telling } from "../state/telling";
+import { NO_PROMPT, WAITING, roleWords } from "../state/sources";
 import { firstLine, peek } from "../state/text";
 import type { Item, ToolUse } from "../state/transcript";
 import { LOOPING, toolSummary } from "../state/transcript";
@@ -67,10 +68,11 @@ function Told({ id, run, depth }: { id: string; run: Run; depth: number }) {
   const shown = view.onlyPeople ? telling.items.filter((item) => item.kind === "said" && item.author === "human") : telling.items;
   return (
     <div className={`told depth-${Math.min(depth, DEEPEST)}`}>
+      {telling.task && !telling.task.prompt && !view.onlyPeople && <p className="turn faint">Its prompt was not seen: no source showed it.</p>}
       {shown.map((item) => (
         <Turn key={item.key} item={item} telling={telling} run={run} depth={depth} />
       ))}
-      {telling.task?.status === "working" && <p className="working-line">working…</p>}
+      {telling.task?.status === "working" && <p className="working-line">{telling.task.native_status === WAITING ? `${WAITING}…` : "working…"}</p>}
     </div>
   );
 }
@@ -93,7 +95,7 @@ function Turn({ item, telling, run, depth }: TurnProperties) {
     case "harness":
       return <Harness item={item} />;
     case "thinking":
-      return <Thinking item={item} select={() => select(`call:${item.call}`)} />;
+      return <Thinking item={item} select={() => item.call && select(`call:${item.call}`)} />;
     case "words":
       return (
         <article className="turn agent" aria-label="the agent said">
@@ -117,7 +119,7 @@ function Said({ item }: { item: Item & { kind: "said" } }) {
         <span className="author" title={message.reason ?? ""}>
           {item.author === "human" ? "a person" : item.author}
         </span>
-        {message.role !== "user" && <span className="wire">{message.role} on the wire</span>}
+        {(message.role !== "user" || message.source) && <span className="wire">{roleWords(message)}</span>}
         <time>{clock(message.timestamp)}</time>
       </header>
       <LongText text={item.text} lines={40} />
@@ -137,7 +139,7 @@ function AgentPrompt({ item, task }: { item: Item & { kind: "prompt" }; task: Ta
           an agent asked
         </span>
         {task?.link && <Link to={taskView(task.link.parent)}>the task that asked</Link>}
-        <span className="wire">{item.message.role} on the wire</span>
+        <span className="wire">{roleWords(item.message)}</span>
         <time>{clock(item.message.timestamp)}</time>
       </header>
       <LongText text={item.text} lines={30} />
@@ -150,6 +152,7 @@ function Harness({ item }: { item: Item & { kind: "harness" } }) {
     <details className="turn harness">
       <summary>
         <span className="chip">{item.message.author_kind ?? "harness"}</span> {firstLine(item.text.replace(/<[^>]+>/g, " ").trim(), 90)}
+        {item.message.source && <span className="wire">{roleWords(item.message)}</span>}
       </summary>
       <LongText text={item.text} code />
     </details>
@@ -245,7 +248,7 @@ function Card({ tool, child, run, depth, select }: CardProperties) {
         <span className="to">
           {firstLine(tool.name, 30)} → <b>{firstLine(child?.agent_type ?? node?.agent ?? "agent", 40)}</b>
         </span>
-        <span className="title">{firstLine(child?.title ?? node?.title ?? "", 90)}</span>
+        <span className="title">{firstLine(child?.title || node?.title || NO_PROMPT, 90)}</span>
         <CertaintyMark certainty={child?.link?.certainty ?? null} rule={child?.link?.rule} />
         <Flags flags={child?.flags ?? []} />
         <Link className="button" to={taskView(id)} title="open in a tab of its own">

@@ -1,7 +1,8 @@
 /** Why a task is linked as it is: rule, certainty, evidence, what lost; and a person's word over all of it. */
 import { useState } from "react";
 import { api } from "../api/client";
-import type { Candidate, Link as LinkShape, Witness } from "../api/types.gen";
+import type { Candidate, ExplainedLink, Witness } from "../api/types.gen";
+import { sourceWords } from "../state/sources";
 import { firstLine, visible } from "../state/text";
 import { certaintyOf } from "../state/status";
 import { Copy } from "../ui/Text";
@@ -17,9 +18,8 @@ export function Why({ kind, id }: { kind: string; id: string }) {
     <>
       {why.value.links.length === 0 && <p>Linked to nothing above it: {kind === "call" ? "this call begins a line of its own." : "no agent is known to have asked for it."}</p>}
       {why.value.links.map((link) => (
-        <LinkStory key={`${link.kind}${link.parent}`} link={link} />
+        <LinkStory key={`${link.kind}${link.parent}`} link={link} witnesses={why.value?.witnesses ?? []} />
       ))}
-      {why.value.witnesses.length > 0 && <Witnesses witnesses={why.value.witnesses} />}
       {why.value.candidates.length > 0 && <Losers candidates={why.value.candidates} />}
       {kind === "task" && <Relink child={why.value.id} parent={why.value.links[0]?.parent ?? null} done={why.again} />}
     </>
@@ -28,7 +28,7 @@ export function Why({ kind, id }: { kind: string; id: string }) {
 
 const SURE = { stated: "stated, certain", manual: "said by a person", inferred: "inferred", none: "" };
 
-function LinkStory({ link }: { link: LinkShape }) {
+function LinkStory({ link, witnesses }: { link: ExplainedLink; witnesses: Witness[] }) {
   const kind = certaintyOf(link.certainty, link.rule);
   return (
     <section className={`link-story ${kind}`}>
@@ -36,7 +36,7 @@ function LinkStory({ link }: { link: LinkShape }) {
         {link.kind} by <Link to={taskView(link.parent)}>{firstLine(link.parent, 40)}</Link>
       </h3>
       <p>
-        Linked by the rule <code>{link.rule}</code>: {SURE[kind]}.
+        {link.explanation ? `Linked because ${link.explanation}` : "Linked"}: {SURE[kind]}, by the rule <code>{link.rule}</code>.
       </p>
       <p className="meter">
         <span>certainty {link.certainty}</span> <meter min={0} max={1} value={link.certainty} aria-label="certainty" />
@@ -47,24 +47,29 @@ function LinkStory({ link }: { link: LinkShape }) {
         </p>
       )}
       <h4>Evidence</h4>
-      <ul className="refs">
+      <ul className="refs sightings">
         {link.evidence.map((one) => (
-          <Evidence key={one} id={one} needle={link.via ?? ""} />
+          <Evidence key={one} id={one} needle={link.via ?? ""} witness={witnesses.find((other) => other.observation === one)} />
         ))}
       </ul>
     </section>
   );
 }
 
-/** What the link rests on, opened on a click, with the decisive id marked where it occurs. */
-function Evidence({ id, needle }: { id: string; needle: string }) {
+/** What the link rests on and who saw it, opened on a click, with the decisive id marked where it occurs. */
+function Evidence({ id, needle, witness }: { id: string; needle: string; witness: Witness | undefined }) {
   const [open, set] = useState(false);
   const seen = useAnswer(open ? () => api.observation(id) : null, `${id}:${open}`);
   return (
     <li>
       <button type="button" className="quiet" aria-expanded={open} onClick={() => set(!open)}>
-        {open ? "▾" : "▸"} <code>{firstLine(id, 50)}</code>
+        {open ? "▾" : "▸"} {witness ? sourceWords(witness.source) : "seen"} <code>{firstLine(id, 50)}</code>
       </button>
+      {witness?.rule && (
+        <span className="faint">
+          {witness.explanation ?? "it says"} (<code>{witness.rule}</code>)
+        </span>
+      )}
       {seen.error && <span className="faint">{seen.error.message}</span>}
       {seen.value && (
         <pre className="evidence" tabIndex={0}>
@@ -92,23 +97,6 @@ function Around({ text, needle }: { text: string; needle: string }) {
   );
 }
 
-/** Where it was seen: the wire, a transcript, a recording; each may have said something about the link. */
-function Witnesses({ witnesses }: { witnesses: Witness[] }) {
-  return (
-    <section>
-      <h3>Seen by</h3>
-      <ul className="losers">
-        {witnesses.map((one) => (
-          <li key={one.observation}>
-            {firstLine(one.source, 40)}
-            {one.rule ? `, which says ${one.rule}` : ""}: <code>{firstLine(one.observation, 40)}</code>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
 function Losers({ candidates }: { candidates: Candidate[] }) {
   return (
     <section>
@@ -116,7 +104,8 @@ function Losers({ candidates }: { candidates: Candidate[] }) {
       <ul className="losers">
         {candidates.map((one, at) => (
           <li key={at}>
-            <code>{firstLine(one.parent, 40)}</code> by {one.rule}, certainty {one.certainty}: {firstLine(one.rejected_because, 200)}
+            <code>{firstLine(one.parent, 40)}</code> by <code>{one.rule}</code>
+            {one.explanation ? ` (${one.explanation})` : ""}, certainty {one.certainty}: {firstLine(one.rejected_because, 200)}
           </li>
         ))}
       </ul>

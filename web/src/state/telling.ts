@@ -13,7 +13,7 @@ export class Telling extends Observable {
   children: Task[] = [];
   error: ApiError | null = null;
   loaded = false;
-  private messages = new Map<string, Message[]>();
+  private messages: Message[] = []; // in the server's order
   private calls = new Map<string, Call>();
   private waiting = new Set<string>();
   private timer: ReturnType<typeof setTimeout> | null = null;
@@ -39,13 +39,13 @@ export class Telling extends Observable {
 
   private async loadMessages(): Promise<void> {
     let cursor: string | null = null;
-    const fresh = new Map<string, Message[]>();
+    const fresh: Message[] = [];
     do {
       const page: Awaited<ReturnType<typeof api.messages>> = await api.messages(this.id, cursor);
-      for (const message of page.items) fresh.set(message.call, [...(fresh.get(message.call) ?? []), message]);
+      fresh.push(...page.items);
       cursor = page.next;
-      if (cursor) {
-        this.messages = new Map(fresh);
+      if (cursor && fresh.length > this.messages.length) {
+        this.messages = [...fresh];
         this.tell(); // the first screen does not wait for the rest
       }
     } while (cursor);
@@ -72,21 +72,30 @@ export class Telling extends Observable {
     this.timer = null;
     const wanted = [...this.waiting];
     this.waiting.clear();
-    for (const call of wanted) {
-      try {
-        this.messages.set(call, (await api.messages(call)).items);
-      } catch (error) {
-        if (!(error instanceof ApiError && error.status === 404)) this.waiting.add(call); // asked again with the next change
-      }
+    try {
+      // What was reported belongs to no call that could be asked for alone.
+      if (this.messages.some((message) => message.source)) await this.loadMessages();
+      else for (const call of wanted) this.place(call, (await api.messages(call)).items);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 404)) for (const call of wanted) this.waiting.add(call); // asked again with the next change
     }
     this.tell();
   }
 
+  /** What a call said stands together, before that of calls which began later. */
+  private place(call: string, fresh: Message[]): void {
+    const others = this.messages.filter((message) => message.call !== call);
+    const later = others.findIndex((message) => this.started(message.call) > this.started(call));
+    this.messages = later < 0 ? [...others, ...fresh] : [...others.slice(0, later), ...fresh, ...others.slice(later)];
+  }
+
+  private started(call: string | null): string {
+    return this.calls.get(call ?? "")?.opened ?? "";
+  }
+
   private tell(): void {
-    const started = (id: string) => this.calls.get(id)?.opened ?? "";
-    const ordered = [...this.messages].sort(([one], [other]) => started(one).localeCompare(started(other)));
     const calls = [...this.calls.values()].sort((one, other) => (one.opened ?? "").localeCompare(other.opened ?? ""));
-    this.items = readTranscript(ordered.flatMap(([, messages]) => messages), calls, this.children);
+    this.items = readTranscript(this.messages, calls, this.children);
     this.touched();
   }
 }

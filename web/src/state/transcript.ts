@@ -9,7 +9,7 @@ export interface ToolUse {
   result: unknown;
   status: "running" | "ok" | "error";
   child: string | null;
-  call: string;
+  call: string | null;
   time: string | null;
 }
 
@@ -22,8 +22,8 @@ export type Item =
   | { kind: "said"; key: string; author: "human" | "agent" | "system" | "unknown"; message: Message; text: string; pictures: Picture[] }
   | { kind: "harness"; key: string; message: Message; text: string }
   | { kind: "prompt"; key: string; message: Message; text: string }
-  | { kind: "thinking"; key: string; text: string; withheld: boolean; call: string }
-  | { kind: "words"; key: string; text: string; call: string }
+  | { kind: "thinking"; key: string; text: string; withheld: boolean; call: string | null }
+  | { kind: "words"; key: string; text: string; call: string | null }
   | { kind: "tools"; key: string; tools: ToolUse[]; loops: number }
   | { kind: "spawn"; key: string; tool: ToolUse }
   | { kind: "trouble"; key: string; call: Call; retries: number };
@@ -53,7 +53,7 @@ export function readTranscript(messages: Message[], calls: Call[], children: Tas
   const items: Item[] = [];
   const troubles = troublesOf(calls);
   for (const message of messages) {
-    const trouble = troubles.get(message.call);
+    const trouble = troubles.get(message.call ?? "");
     if (trouble && message.role === "assistant") items.push(trouble);
     if (message.role === "assistant") readAnswer(message, results, spawned, items);
     else readQuestion(message, items);

@@ -12,10 +12,10 @@ const SHAPES: Record<Look, React.ReactNode> = {
 };
 
 /** Shape and word and colour: none of them alone. */
-export function Status({ status, words = false }: { status: string; words?: boolean }) {
+export function Status({ status, words = false, more = "" }: { status: string; words?: boolean; more?: string }) {
   const kind = look(status);
   return (
-    <span className={`status ${kind}`} title={status}>
+    <span className={`status ${kind}`} title={more ? `${status}, ${more}` : status}>
       <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true" stroke="currentColor" strokeLinecap="round" strokeLinejoin="round">
         {SHAPES[kind]}
       </svg>

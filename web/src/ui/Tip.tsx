@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import { api } from "../api/client";
 import type { Task } from "../api/types.gen";
 import { clock, duration, tokens } from "../state/format";
+import { NO_PROMPT } from "../state/sources";
 import { visible } from "../state/text";
 
 const REST = 300;
@@ -43,7 +44,7 @@ export function TaskTip({ near }: { near: TipTarget | null }) {
   const style = { left: Math.max(8, left), ...(below ? { top: near.y + 18 } : { bottom: innerHeight - near.y + 12 }) };
   return (
     <div className="tip" role="tooltip" style={style}>
-      <strong>{visible(task.title ?? "")}</strong>
+      <strong>{visible(task.title || NO_PROMPT)}</strong>
       <p>{visible((task.prompt ?? "").slice(0, LENGTH))}</p>
       <dl>
         <dt>asked by</dt>
