@@ -212,3 +212,15 @@ def test_a_task_waits_while_its_child_works() -> None:
     root = only_root(questions)
     assert (root["status"], root["native_status"]) == ("working", "waiting for a child")
     assert questions.task(AGENT)["status"] == "working"
+
+
+def test_the_tokens_of_a_tree_by_model_and_by_type_of_agent() -> None:
+    told = Transcript()
+    delegated(told, toolUseId="toolu_1")
+    told.sums(small={"inputTokens": 20, "outputTokens": 50, "cacheReadInputTokens": 400})
+    questions = told.check(1)
+    root = only_root(questions)
+    usage = questions.usage(root["id"])
+    assert {name: one["output"] for name, one in usage["models"].items()} == {"claude-opus-5-5": 40, "unknown": 10}
+    assert {name: one["output"] for name, one in usage["agent_types"].items()} == {"Explore": 20, "main": 30}
+    assert sum(one["output"] for one in usage["models"].values()) == root["tree_usage"]["output"]

@@ -12,7 +12,7 @@ from ramify.cli.marks import glyph, link_mark, who
 from ramify.cli.safe_text import as_json, one_line, paragraphs
 from ramify.cli.words import Record
 
-LONG = ("prompt", "artifacts", "native", "blocks", "children")
+LONG = ("prompt", "artifacts", "native", "blocks", "children", "models", "agent_types")
 USAGES = ("usage", "tree_usage")
 TIMES = ("opened", "closed", "timestamp")
 
@@ -28,6 +28,10 @@ def draw_record(answer: Record, page: Page) -> list[Text]:
         if name in LONG or value in (None, [], {}) or name == "entity":
             continue
         lines.append(fact(name, value, page))
+    for name in ("models", "agent_types"):
+        if len(record.get(name) or {}) > 1:  # one of them is the whole tree's, which stands above
+            lines += [Text(), Text(name.replace("_", " "), "dim")]
+            lines += [fact(one, Text(usage_text(usage)), page) for one, usage in record[name].items()]
     if record.get("prompt"):
         lines += [Text(), Text("prompt", "dim"), *page.prose(Text(paragraphs(str(record["prompt"])).strip()))]
     for artifact in record.get("artifacts") or ():
@@ -53,6 +57,8 @@ def fact(name: str, value: Any, page: Page) -> Text:
 
 
 def value_text(name: str, value: Any, page: Page) -> Text:
+    if isinstance(value, Text):
+        return value
     if name in USAGES and isinstance(value, dict):
         return Text(usage_text(value))
     if name == "link" and isinstance(value, dict):

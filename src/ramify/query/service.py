@@ -10,6 +10,7 @@ from ramify.model.observation import Request, Response
 from ramify.model.rules import RULES
 from ramify.query import family, files, found_text, told, witnesses
 from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes, tool_shapes
+from ramify.query.breakdown import breakdown
 from ramify.query.content import Content
 from ramify.query.errors import Ambiguous, BadQuestion, NotFound
 from ramify.query.outline import outline
@@ -122,13 +123,13 @@ class Questions:
         _, row = resolve(self.store, id)
         match row:
             case Task():
-                return {"entity": "task", **self.task(row.id)}
+                return {"entity": "task", **self.task(row.id), **self.usage(row.id)}
             case Call():
                 return {"entity": "call", **self.call(row.id)}
             case ToolCall():
                 return {"entity": "tool", **self.tool(row.id)}
             case _:
-                return {"entity": "conversation", **self.conversation(row.id)}
+                return {"entity": "conversation", **self.conversation(row.id), **self.usage(row.id)}
 
     def tool(self, call_id: str) -> Answer:
         _, row = resolve(self.store, call_id, ("tools",))
@@ -224,6 +225,12 @@ class Questions:
             return [task.id for task in self._tasks_of(row.id)]
         assert isinstance(row, Task)
         return [row.id, *(task.id for task in _flat(family.descend(self.store, [row]), row.id))] if tree else [row.id]
+
+    def usage(self, id: str) -> Answer:
+        """The tokens of a tree by model and by type of agent."""
+        _, row = resolve(self.store, id, ("tasks", "conversations"))
+        ids = self._task_ids(row, tree=True)
+        return breakdown(self.store, [task for task in self.store.among("tasks", "id", ids) if isinstance(task, Task)])
 
     def files(self, id: str) -> dict[str, int]:
         """For every task of a tree, how many files the tools of it and of those under it were about."""

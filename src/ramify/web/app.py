@@ -30,6 +30,7 @@ ROUTES = (
     Route("GET", "/api/tasks/{id}/reasoning", tasks.reasoning, "What a task thought", "[Reasoning]", UNDER),
     Route("GET", "/api/tasks/{id}/messages", tasks.messages, "What was said in a task", "[Message]", UNDER),
     Route("GET", "/api/tasks/{id}/why", tasks.why, "Why a task is linked as it is", "Why"),
+    Route("GET", "/api/tasks/{id}/usage", tasks.usage, "The tokens of a tree by model and by type of agent", "Breakdown"),
     Route("GET", "/api/tasks/{id}/completeness", tasks.completeness, "What is not known of a tree", "Completeness"),
     Route("GET", "/api/tasks/{id}/cache", tasks.cache, "Where prompts first differ from the ones before", "[CacheEntry]", (LIMIT,)),
     Route("GET", "/api/tools/{call_id}", tasks.tool, "One tool call with input and result", "ToolCall"),

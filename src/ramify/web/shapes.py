@@ -168,6 +168,11 @@ class Message(Struct, kw_only=True):
     source: str | None = None  # who reported it; the wire's own have none
 
 
+class Breakdown(Struct):
+    models: dict[str, Usage]
+    agent_types: dict[str, Usage]
+
+
 class Conversation(Struct, kw_only=True):
     id: str
     project: str
@@ -245,6 +250,6 @@ class Nothing(Struct):
 
 
 SHAPES: tuple[type[Struct], ...] = (
-    Task, TaskTree, Tree, Call, ToolCall, Reasoning, Message, Conversation, Why, Object, Error,
+    Task, TaskTree, Tree, Call, ToolCall, Reasoning, Message, Conversation, Why, Breakdown, Object, Error,
     NewLink, Batch, Taken, Nothing,
 )  # fmt: skip

@@ -51,6 +51,10 @@ def why(asked: Asked) -> Answer:
     return asked.ramify.questions.why(asked.path["id"])
 
 
+def usage(asked: Asked) -> Answer:
+    return asked.ramify.questions.usage(asked.path["id"])
+
+
 def completeness(asked: Asked) -> Answer:
     return completeness_of(asked.ramify.questions.store, asked.path["id"])
 

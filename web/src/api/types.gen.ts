@@ -4,6 +4,11 @@ export interface Batch {
   records: Array<Sent>;
 }
 
+export interface Breakdown {
+  models: Record<string, Usage>;
+  agent_types: Record<string, Usage>;
+}
+
 export interface CacheEntry {
   call: string;
   before: string | null;
