@@ -86,13 +86,21 @@ def measure_server(url: str) -> str:
     )
 
 
+# By the page's own clock, which begins when the address is opened; whoever looks from outside looks only now and then.
+DRAWN = """
+() => new Promise((resolve) => {
+  const look = () => document.querySelector('[role=treeitem]') ? requestAnimationFrame(() => resolve(performance.now())) : null;
+  new MutationObserver(look).observe(document, { childList: true, subtree: true });
+  look();
+})
+"""
+
+
 def first_rows(page: Page, url: str) -> float:
     page.goto("about:blank")
     page.wait_for_timeout(1500)
-    began = time.perf_counter()
     page.goto(f"{url}/task/{root()}?tab=tree", wait_until="commit")
-    page.get_by_role("treeitem").first.wait_for()
-    return time.perf_counter() - began
+    return float(page.evaluate(DRAWN)) / 1000
 
 
 def measure_page(page: Page, url: str) -> Iterator[str]:

@@ -21,6 +21,7 @@ export interface Listener {
 const REMEMBERED = 20_000;
 const SILENCE = 40_000; // the server pings every 15 seconds
 const LONGEST_PAUSE = 15_000;
+const LONGEST_TURN = 4;
 
 export class Feed {
   state: LiveState = { kind: "connecting" };
@@ -121,6 +122,7 @@ export class Feed {
 
   private async read(pieces: ReadableStreamDefaultReader<string>, ending: AbortController): Promise<void> {
     const reader = new EventReader();
+    let turn = performance.now();
     for (;;) {
       const silence = setTimeout(() => ending.abort(), SILENCE);
       const { done, value } = await pieces.read().finally(() => clearTimeout(silence));
@@ -128,6 +130,10 @@ export class Feed {
       for (const event of reader.read(value)) {
         if (event.name === "resync") this.restart();
         if (event.name === "changes") this.take(JSON.parse(event.data) as Changes);
+        // What arrives at one go is read in several, so that frames are drawn between.
+        if (performance.now() - turn < LONGEST_TURN) continue;
+        await new Promise((resolve) => setTimeout(resolve));
+        turn = performance.now();
       }
     }
   }
