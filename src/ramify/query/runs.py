@@ -7,9 +7,9 @@ from ramify.model.entity import Task
 from ramify.model.sketch import Sketch
 from ramify.model.usage import NOTHING
 from ramify.query.branches import branch_names
+from ramify.query.paging import read_cursor, write_cursor
 from ramify.query.related import by_parent, related, walk
 from ramify.query.resolve import resolve
-from ramify.query.service import read_cursor, write_cursor
 from ramify.query.shapes import DONE, task_shape, task_status, usage_shape
 from ramify.storage.base import Ask, Store
 

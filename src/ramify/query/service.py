@@ -1,31 +1,24 @@
 """The questions, by name. Answers are plain dictionaries in the shapes that the API and the terminal show."""
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any
 
 from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
-from ramify.model.link import Link
-from ramify.model.moment import iso
 from ramify.model.observation import Request, Response
-from ramify.model.rules import RULES
-from ramify.query import family, files, found_text, told, witnesses
+from ramify.query import family, files, found_text, told
 from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes, tool_shapes
 from ramify.query.breakdown import breakdown
 from ramify.query.content import Content
 from ramify.query.errors import Ambiguous, BadQuestion, NotFound
 from ramify.query.outline import outline
+from ramify.query.paging import ALL, cut, read_cursor, read_place, write_cursor, write_place
+from ramify.query.reasons import why, why_all
 from ramify.query.related import by_parent, related
 from ramify.query.resolve import resolve
-from ramify.query.shapes import (
-    candidate_shapes,
-    explained_link,
-    usage_shape,
-)
 from ramify.query.speech import Speech, Unit, leftovers, moment, task_of
+from ramify.query.totals import totals
 from ramify.storage.base import Ask, Store
 
 Answer = dict[str, Any]
-ALL = 1_000_000_000
 __all__ = ["Ambiguous", "Answer", "BadQuestion", "NotFound", "Questions"]
 
 
@@ -180,7 +173,7 @@ class Questions:
         order = {call.id: (call.started, call.id) for call in calls}
         rows = [row for row in self.store.among("tools", "call", list(order)) if isinstance(row, ToolCall)]
         rows.sort(key=lambda tool: (order[tool.call], tool.block))
-        page, after = _slice(rows, limit, cursor)
+        page, after = cut(rows, limit, cursor)
         return {"items": tool_shapes(self.store, page, Content(self.store)), "next": after}
 
     def messages(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
@@ -242,75 +235,13 @@ class Questions:
     def why(self, id: str) -> Answer:
         """Every link with rule, certainty and evidence, who witnessed it, and the candidates that lost."""
         _, row = resolve(self.store, id)
-        if isinstance(row, ToolCall):
-            child = self.store.load("tasks", row.child)
-            if not isinstance(child, Task):
-                return {"id": row.id, "links": [], "candidates": [], "witnesses": []}
-            row = child
-        if isinstance(row, Conversation):
-            return self._why_all(row)
-        links = [row.link] if isinstance(row, Task | Call) and row.link is not None else []
-        overruled: list[Answer] = []
-        if isinstance(row, Task) and isinstance(first := self.store.load("calls", row.first), Call) and first.link is not None:
-            if first.link.kind == "spawned":
-                overruled = self._overruled(row, first.link)
-            elif first.link not in links:
-                links.append(first.link)
-        shapes = [shape for link in links if (shape := explained_link(link)) is not None]
-        return {
-            "id": row.id,
-            "links": shapes,
-            "candidates": [*overruled, *candidate_shapes(links)],
-            "witnesses": witnesses.of(self.store, row, links),
-        }
-
-    def _overruled(self, task: Task, found: Link) -> list[Answer]:
-        """What the rules had found, where a person said otherwise."""
-        if task.link is not None and task.link.rule != "manual":
-            return []
-        return [
-            {
-                "parent": found.via_id or found.parent,
-                "rule": found.rule,
-                "explanation": RULES.get(found.rule),
-                "certainty": found.certainty,
-                "rejected_because": "a person said otherwise",
-            }
-        ]
-
-    def _why_all(self, row: Conversation) -> Answer:
-        """Each link says whose it is: a conversation has none of its own."""
-        linked = [(task.id, task.link) for task in self._tasks_of(row.id) if task.link is not None]
-        shapes = [{**shape, "child": child} for child, link in linked if (shape := explained_link(link)) is not None]
-        candidates = candidate_shapes([link for _, link in linked])
-        return {"id": row.id, "links": shapes, "candidates": candidates, "witnesses": []}
+        return why_all(row, self._tasks_of(row.id)) if isinstance(row, Conversation) else why(self.store, row)
 
     def search(self, text: str, *, limit: int = 50, cursor: str | None = None) -> Answer:
         return found_text.search(self.store, text, limit or ALL, cursor)
 
     def stats(self) -> Answer:
-        total = None
-        for row in self.store.page("conversations", Ask("active", limit=ALL)):
-            if isinstance(row, Conversation):
-                total = row.usage if total is None else total + row.usage
-        unreadable = self.store.unreadable(20)
-        size = self.store.size()
-        return {
-            "seq": self.seq(),
-            "conversations": self.store.count("conversations"),
-            "tasks": self.store.count("tasks", without={"kind": "none"}),
-            "roots": self.store.count("tasks", {"kind": "root"}),
-            "calls": self.store.count("calls", without={"kind": "twin"}),
-            "running": self.store.count("calls", {"status": "running"}),
-            "failed": self.store.count("calls", {"status": "error"}),
-            "aborted": self.store.count("calls", {"status": "aborted"}, {"kind": "twin"}),
-            "tool_calls": self.store.count("tools"),
-            "usage": usage_shape(total) if total else None,
-            "unreadable": self.store.count_unreadable(),
-            "unreadable_newest": [{"observation": o, "at": iso(at), "reason": why} for o, at, why in unreadable],
-            "indexed": self.store.search.indexed(),
-            "store": {"url": self.store.url, **size},
-        }
+        return totals(self.store)
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
@@ -348,7 +279,7 @@ class Questions:
         return sorted((call for call in rows if isinstance(call, Call)), key=lambda call: (call.started, call.id))
 
     def _cut(self, items: list[Answer], limit: int, cursor: str | None) -> Answer:
-        page, after = _slice(items, limit, cursor)
+        page, after = cut(items, limit, cursor)
         return {"items": page, "next": after}
 
     def _trees(self, roots: list[Task]) -> list[Answer]:
@@ -370,36 +301,3 @@ def _flat(under: dict[str, list[Task]], root: str) -> list[Task]:
     for task in under.get(root, []):
         found += [task, *_flat(under, task.id)]
     return found
-
-
-def _slice(items: list[Any], limit: int, cursor: str | None) -> tuple[list[Any], str | None]:
-    start, _ = read_place(cursor)
-    end = start + (limit or ALL)
-    return items[start:end], write_place(end, 0) if end < len(items) else None
-
-
-def write_cursor(at: int, id: str) -> str:
-    return urlsafe_b64encode(f"{at} {id}".encode()).decode().rstrip("=")
-
-
-def read_cursor(cursor: str | None) -> tuple[int, str] | None:
-    if cursor is None:
-        return None
-    try:
-        at, id = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode().split(" ", 1)
-        return int(at), id
-    except ValueError:
-        raise BadQuestion(f"{cursor!r} is no cursor: use the value of 'next' of the page before") from None
-
-
-def write_place(index: int, offset: int) -> str:
-    return write_cursor(index, str(offset))
-
-
-def read_place(cursor: str | None) -> tuple[int, int]:
-    place = read_cursor(cursor)
-    if place is None:
-        return 0, 0
-    if not place[1].isdigit() or place[0] < 0:
-        raise BadQuestion(f"{cursor!r} is no cursor of this list: use the value of 'next' of the page before")
-    return place[0], int(place[1])

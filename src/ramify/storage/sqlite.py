@@ -8,11 +8,12 @@ from typing import Any
 
 import msgspec
 
-from ramify.model.entity import TABLES, Call, Conversation, Entity, Line, Message, Report, Task, ToolCall
+from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
 from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, StoreDown
+from ramify.storage.columns import UPSERT, columns_of
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.schema import PROJECTIONS, STEPS
 from ramify.storage.search import Search
@@ -24,52 +25,6 @@ _encoder = msgspec.msgpack.Encoder()
 _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
 _sketches = msgspec.msgpack.Decoder(Sketch)
 _heads = msgspec.msgpack.Decoder(Request | Response | Record | Correction)
-_COLUMNS = {
-    "calls": ("project", "conversation", "task", "line", "attempt_of", "started", "status", "kind", "source"),
-    "tools": ("project", "call", "block", "name"),
-    "tasks": ("project", "conversation", "parent", "opened", "kind"),
-    "lines": ("conversation", "kind", "started", "position"),
-    "conversations": ("project", "session", "active"),
-    "corrections": (),
-    "messages": ("line", "at"),
-    "reports": ("conversation", "at"),
-}
-
-
-def columns_of(row: Entity) -> tuple[Any, ...]:
-    match row:
-        case Call():
-            kind = "utility" if row.utility else "subagent" if row.agent or row.line == row.task else "main"
-            if row.relation == "seen" and row.twin:
-                kind = "twin"  # the wire's call stands for both
-            return (
-                row.project, row.conversation, row.task, row.line, row.attempt_of, row.started, row.status, kind,
-                row.source,
-            )
-        case ToolCall():
-            return row.project, row.call, row.block, row.name
-        case Task():
-            return row.project, row.conversation, row.parent, row.opened, row.kind
-        case Line():
-            return row.conversation, row.kind, row.order, row.position
-        case Conversation():
-            return row.project, row.session, row.active
-        case Message():
-            return row.line, row.at
-        case Report():
-            return row.conversation, row.at
-        case _:
-            return ()
-
-
-def _upsert(table: str) -> str:
-    names = ("id", *_COLUMNS[table], "doc")
-    updates = ", ".join(f"{name} = excluded.{name}" for name in names[1:])
-    marks = ", ".join("?" * len(names))
-    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks}) ON CONFLICT (id) DO UPDATE SET {updates}"
-
-
-_UPSERT = {table: _upsert(table) for table in TABLES}
 
 
 def open_sqlite(url: str, busy_seconds: float = 5.0) -> "Sqlite":
@@ -151,7 +106,7 @@ class Sqlite:
             else:
                 rows.setdefault(table, []).append((id, *columns_of(row), _encoder.encode(row)))
         for table, changed in rows.items():
-            connection.executemany(_UPSERT[table], changed)
+            connection.executemany(UPSERT[table], changed)
         added = [place for place, there in changes.keys.items() if there]
         connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?, ?)", added)
         gone = [place for place, there in changes.keys.items() if not there]
