@@ -11,7 +11,7 @@ export function Start() {
     ["Run a program and see what it does", "ramify run claude", "Nothing to set up: its traffic passes through here, and its tree is printed when it ends."],
     ["Point any client of the Messages API here", `export ANTHROPIC_BASE_URL=${here}`, "Then start it as always, in the same terminal."],
     ["See a run that plays itself", "ramify demo", "Needs no key and no network; it has a store of its own that is thrown away."],
-    ["Load what was recorded", "ramify import exchanges.jsonl", "One HTTP exchange a line."],
+    ["Load what is already there", "ramify import ~/.claude", "Claude Code's own transcripts, of any age; recorded exchanges and streams work too."],
   ];
   return (
     <section className="start" aria-label="start">
