@@ -146,6 +146,7 @@ def prompt_of(parts: tuple[Part, ...], message: int, block: int) -> str | None:
 
 CALLER = Author("agent", "", "the prompt that the calling agent wrote")
 MODEL = Author("agent", "", "the model's own words")
+TOOL = Author("tool", "", "a tool's result")
 BEHIND_COMMAND = Author("harness", "command", "the body of a slash command")
 BY_CLIENT = Author("harness", "reminder", "the client marks it as its own")
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ramify.linking.authorship import HUMAN, Author, judge_part, system_pieces
+from ramify.linking.authorship import CALLER, HUMAN, MODEL, TOOL, Author, judge_part, system_pieces
 from ramify.model.entity import Call, Task
 from ramify.model.moment import iso
 from ramify.protocols.anthropic.normal import blocks_of, read_part
@@ -10,9 +10,6 @@ from ramify.query.content import Block, Content, parse
 
 Shape = dict[str, Any]
 LOCAL = ("caveat", "command", "command-output")
-TOOL = Author("tool", "", "a tool's result")
-CALLER = Author("agent", "", "the prompt that the calling agent wrote")
-MODEL = Author("agent", "", "the model's own words")
 
 
 def messages_of(content: Content, call: Call, task: Task | None) -> list[Shape]:

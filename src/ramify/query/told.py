@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ramify.linking.authorship import CALLER, MODEL, Author, judge_reported
+from ramify.linking.authorship import CALLER, MODEL, TOOL, Author, judge_reported
 from ramify.model.entity import Call, Message, Task
 from ramify.model.event import MessageSaid
 from ramify.model.ids import seen_call_id
@@ -17,7 +17,6 @@ from ramify.storage.base import Store
 
 Shape = dict[str, Any]
 Block = dict[str, Any]
-TOOL = Author("tool", "", "a tool's result")
 # How the client wraps, for the model, what came in while it worked.
 WRAPPED = (
     "The user sent a new message while you were working:",
