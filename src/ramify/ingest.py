@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct, structs
 
-from ramify.linking import decide, explicit, sums
+from ramify import reporting
+from ramify.linking import decide, sums
 from ramify.linking.world import Rules, World
 from ramify.model import ids
-from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
+from ramify.model.entity import Call, Entity
 from ramify.model.entity import Correction as CorrectionRow
 from ramify.model.event import Event, MessageSaid, ModelAnswered, ModelCalled, Unreadable
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.prices import Tokens
+from ramify.naming import refs_of
 from ramify.protocols.anthropic import decode as anthropic
 from ramify.protocols.anthropic.answer import Answer
 from ramify.protocols.anthropic.bodies import Bodies, Reading
@@ -88,9 +90,13 @@ class Reader:
         return next((event for event in anthropic.decode_response(seen) if isinstance(event, ModelAnswered)), None)
 
 
-    def told(self, observation: str) -> Sequence[Event]:
+    def record(self, observation: str) -> Record | None:
         seen = self.log.observation(observation)
-        return claude.decode(seen) if isinstance(seen, Record) else ()
+        return seen if isinstance(seen, Record) else None
+
+    def told(self, observation: str) -> Sequence[Event]:
+        seen = self.record(observation)
+        return claude.decode(seen) if seen is not None else ()
 
     def message(self, observation: str) -> MessageSaid | None:
         return next((event for event in self.told(observation) if isinstance(event, MessageSaid)), None)
@@ -103,10 +109,16 @@ class Recent(Reader):
         super().__init__(store, log)
         self.calls: dict[str, ModelCalled] = {}
         self.answers: dict[str, ModelAnswered] = {}
+        self.records: dict[str, Record] = {}
         self.reports: dict[str, Sequence[Event]] = {}
+
+    def record(self, observation: str) -> Record | None:
+        return self.records.get(observation) or super().record(observation)
 
     def told(self, observation: str) -> Sequence[Event]:
         known = self.reports.get(observation)
+        if known is None and observation in self.records:
+            known = self.reports[observation] = super().told(observation)
         return super().told(observation) if known is None else known
 
     def called(self, request: str) -> ModelCalled | None:
@@ -187,6 +199,7 @@ class Ingest:
         self.world.begin()
         self.reader.calls.clear()
         self.reader.answers.clear()
+        self.reader.records.clear()
         self.reader.reports.clear()
         unreadable: list[tuple[str, int, str]] = []
         kept = [self._take(seen, unreadable) for seen in batch]
@@ -242,14 +255,9 @@ class Ingest:
         return Kept(seen)
 
     def _take_report(self, seen: Record, unreadable: list[tuple[str, int, str]]) -> None:
-        if seen.format not in claude.FORMATS:
-            unreadable.append((seen.id, seen.at, f"{seen.place}: not in the format {seen.format!r}"))
-            return
-        events = self.reader.reports[seen.id] = claude.decode(seen)
-        unreadable += [
-            (event.observation, event.at, f"{seen.place}: {event.reason}") for event in events if isinstance(event, Unreadable)
-        ]
-        explicit.tell(self.world, events, self.prices.price)
+        self.reader.records[seen.id] = seen
+        problems = reporting.take(self.world, seen, self.prices.price)
+        unreadable += [(event.observation, event.at, f"{seen.place}: {event.reason}") for event in problems]
 
     def _take_request(self, seen: Request, unreadable: list[tuple[str, int, str]]) -> Kept:
         reading = self.reader.read_body(seen)
@@ -293,30 +301,6 @@ class Ingest:
 
 def not_linked(seen: Observation, bug: Exception) -> tuple[str, int, str]:
     return seen.id, seen.at, f"not linked: {bug!r}"
-
-
-def refs_of(rows: Rows) -> list[Ref]:
-    """Every id by which somebody else knows what changed."""
-    found: list[Ref] = []
-    for (table, id), row in rows.items():
-        match row:
-            case Call():
-                found += [
-                    Ref(value, kind, table, id)
-                    for kind, value in (
-                        ("capture:exchange", row.exchange), ("claude:message", row.message), ("claude:request", row.request_id)
-                    )
-                    if value
-                ]
-            case ToolCall():
-                found.append(Ref(row.native, "claude:tool_use", table, id))
-            case Task() if row.agent and not row.agent.startswith("@"):
-                found.append(Ref(row.agent, "claude:agent", table, id))
-            case Conversation() if row.session:
-                found.append(Ref(row.session, "claude:session", table, id))
-            case _:
-                pass
-    return found
 
 
 def lost_calls(store: Store, alive: Callable[[str], bool], at: int) -> list[Observation]:

@@ -17,6 +17,8 @@ def word_about(world: World, call: Call | None, task: str) -> Correction | None:
 def _can_start(world: World, parent: str, call: Call | None) -> bool:
     """Nobody is started by what came later, which may be there only as long as this is nobody's child."""
     caller, task = caller_in(world, parent), world.task(parent)
+    if (tool := world.tool(parent)) is not None and tool.task:
+        return True
     if caller is None or call is None:
         return caller is not None or (task is not None and not task.first)  # reports may know a task without its calls
     return before(caller, call)
@@ -37,8 +39,8 @@ def link_of(world: World, said: Correction) -> tuple[Link | None, str]:
     evidence = (said.observation,)
     tool = world.tool(said.parent)
     caller = world.call(tool.call) if tool else None
-    if tool is not None and caller is not None:
-        return Link("spawned", caller.task, "manual", 1.0, tool.native, tool.id, evidence), caller.id
+    if tool is not None and (owner := tool.task or (caller.task if caller else "")):
+        return Link("spawned", owner, "manual", 1.0, tool.native, tool.id, evidence), caller.id if caller else ""
     return Link("spawned", said.parent, "manual", 1.0, evidence=evidence), ""
 
 
@@ -46,7 +48,7 @@ def wake_under(world: World, parent: str) -> None:
     """A parent that a person named has come, gone or moved."""
     for child in world.corrected_under(parent):
         task = world.task(child)
-        if task is not None:
+        if task is not None and not task.protocol:
             world.unplaced[task.first] = None
             if task.stated is not None:
                 world.retold[task.id] = None

@@ -6,7 +6,7 @@ known puts the calls that could be judged differently back on the agenda.
 
 from collections.abc import Callable
 
-from ramify.linking import results, rollup, sighting, trace
+from ramify.linking import adoption, results, rollup, sighting, trace
 from ramify.linking.compaction import offered_summaries
 from ramify.linking.conversation import (
     before,
@@ -188,6 +188,8 @@ def corrected(world: World, seen: Correction) -> None:
         return
     world.correct(CorrectionRow(seen.child, seen.act, seen.parent, seen.id, seen.at))
     task = world.task(seen.child)
-    if task is not None:
+    if task is not None and task.protocol:
+        adoption.again(world, task.id)
+    elif task is not None:
         world.unplaced[task.first] = None
     settle(world)

@@ -13,6 +13,7 @@ from ramify.linking.keys import FOREVER, NEWEST, KeyLoader, Keys, chain_key, key
 from ramify.model import ids
 from ramify.model.entity import Call, Conversation, Correction, Entity, Line, Message, Report, Task, ToolCall
 from ramify.model.event import Event, MessageSaid, ModelAnswered, ModelCalled, Part
+from ramify.model.observation import Record
 
 DAY = 24 * 3600 * 1_000_000
 __all__ = ["FOREVER", "NEWEST", "Loader", "Rules", "World", "chain_key", "key"]
@@ -25,6 +26,7 @@ class Loader(KeyLoader, Protocol):
     def called(self, request: str) -> ModelCalled | None: ...
     def answered(self, response: str) -> ModelAnswered | None: ...
     def told(self, observation: str) -> Sequence[Event]: ...
+    def record(self, observation: str) -> Record | None: ...
     def message(self, observation: str) -> MessageSaid | None: ...
 
 
@@ -98,6 +100,9 @@ class World:
             return self._rows[place]
         row = self._rows[place] = self.loader.load(table, id) if id else None
         return row
+
+    def get(self, table: str, id: str) -> Entity | None:
+        return self._get(table, id)
 
     def call(self, id: str) -> Call | None:
         row = self._get("calls", id)

@@ -3,7 +3,9 @@
 `array_like` keeps a row small; fields are only ever added at the end.
 """
 
-from msgspec import Struct
+from typing import Any
+
+from msgspec import Struct, field
 
 from ramify.model.link import Link
 from ramify.model.usage import NOTHING, Usage
@@ -15,6 +17,15 @@ class Answered(Struct, frozen=True, array_like=True):
     digest: bytes
     head: str = ""
     tool: bool = False
+
+
+class NativeRef(Struct, frozen=True, array_like=True, order=True):
+    """An id as its own protocol writes it; `scope` is the agent inside which alone it is unique."""
+
+    protocol: str
+    kind: str
+    value: str
+    scope: str = ""
 
 
 class Told(Struct, frozen=True, array_like=True):
@@ -137,6 +148,8 @@ class Call(Struct, array_like=True):
     trace: str = ""  # the distributed trace that it is part of
     origin: str = ""  # the opening with which its line began
     beside: str = ""  # a message of it on a side line, where the agent itself is not named
+    protocol: str = ""  # empty: Anthropic's wire, or a report about it
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 class ToolCall(Struct, array_like=True):
@@ -178,6 +191,20 @@ class ToolCall(Struct, array_like=True):
     shown_by: str = ""  # and its source
     paired: str = ""  # the call that begins its child, as the wire has it
     told_child: str = ""  # the task that reports name as its child
+    # of protocols in which a task owns its tool calls itself
+    protocol: str = ""
+    task: str = ""
+    args: bytes = b""  # JSON
+    result: bytes = b""  # JSON
+    phases: tuple[str, ...] = ()
+    begun: int = 0
+    occurrence: int = 0
+    agent_name: str = ""
+    error: str = ""
+    result_source: str = ""
+    children: tuple[str, ...] = ()  # the tasks that it spawned
+    synthetic: bool = False  # written by the host, not by the model
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 class Task(Struct, array_like=True):
@@ -209,6 +236,25 @@ class Task(Struct, array_like=True):
     session: str = ""
     stated: Stated | None = None
     extra: Usage = NOTHING  # booked here, because no call explains it
+    # of protocols in which tasks have ids of their own: what they say outright
+    protocol: str = ""  # empty: Claude's
+    status: str = ""  # wins over everything that could be judged
+    closed: int = 0
+    flags: tuple[str, ...] = ()
+    native_status: str = ""
+    refs: tuple[NativeRef, ...] = ()
+    native: dict[str, Any] = field(default_factory=dict)
+    operation: str = ""
+    home: str = ""  # the conversation that its own context names; it stands in its root's
+    refers: tuple[Link, ...] = ()  # tasks that it only mentions
+    named: bool = False  # nobody has seen more of it than its name
+    active: int = 0  # the last sign of life
+    found: Link | None = None  # what the rules found; a person may have said otherwise
+    order: int = 0  # among its siblings, where that is not when it was opened
+    booked: Usage = NOTHING  # what its conversation's sums hold of it
+    booked_calls: int = 0
+    stood: int = 0  # since when it is listed there
+    standing: bool = False
 
 
 class Line(Struct, array_like=True):
@@ -242,6 +288,9 @@ class Conversation(Struct, array_like=True):
     born: int = 0  # its first sign of life, and where that stands: what follows and is older is another session's
     born_place: int = 0
     heard: int = 0  # the earliest that was heard of it, copies included
+    protocol: str = ""
+    context: str = ""  # what its own protocol calls it
+    refs: tuple[NativeRef, ...] = ()
 
 
 class Message(Struct, array_like=True):
@@ -269,6 +318,14 @@ class Message(Struct, array_like=True):
     told_agent: str = ""  # the agent that said it, where it is named
     also: tuple[str, ...] = ()  # further observations of its session that tell of it
     said: int = 0  # when it was said first, where other sessions hold it too
+    # of protocols whose messages are kept as they were understood
+    protocol: str = ""
+    role: str = ""
+    author: str = ""
+    author_id: str = ""
+    author_kind: str = ""
+    reason: str = ""
+    blocks: bytes = b""  # JSON
 
 
 class Report(Struct, array_like=True):
@@ -295,7 +352,94 @@ class Correction(Struct, array_like=True):
     at: int = 0
 
 
-Entity = Call | ToolCall | Task | Line | Conversation | Correction | Message | Report
+class Note(Struct, array_like=True):
+    """Something that happened in a task and is neither a message nor a call: a thought, a step, an error, a verdict."""
+
+    id: str
+    task: str = ""
+    at: int = 0
+    position: int = 0
+    kind: str = ""
+    text: str = ""
+    status: str = ""
+    closed: int = 0
+    agent_name: str = ""
+    model: str = ""
+    native: str = ""  # the message that it stood in
+    observation: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Artifact(Struct, array_like=True):
+    """What a task produced. A long one has further rows (`ArtifactPart`), so that growing rewrites only the last."""
+
+    id: str
+    task: str = ""
+    native: str = ""
+    name: str = ""
+    at: int = 0
+    position: int = 0
+    partial: bool = False  # its beginning was never seen
+    parts: bytes = b""  # JSON
+    more: int = 0  # how many further rows there are
+    closed: int = 0
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class ArtifactPart(Struct, array_like=True):
+    id: str  # the artifact's, a dot and the number from 1
+    parts: bytes = b""  # JSON
+
+
+class Operation(Struct, array_like=True):
+    """Tasks that their caller grouped."""
+
+    id: str
+    project: str = ""
+    session: str = ""
+    native: str = ""
+    opened: int = 0
+    updated: int = 0
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Agent(Struct, array_like=True):
+    """An agent that is known by name and address."""
+
+    id: str
+    project: str = ""
+    protocol: str = ""
+    name: str = ""
+    url: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Sheet(Struct, array_like=True):
+    """What a fold knows of one subject, up to its last entry: nobody looks at it but the fold."""
+
+    id: str
+    kind: str = ""
+    at: int = 0
+    ref: str = ""
+    state: bytes = b""
+
+
+Entity = (
+    Call
+    | ToolCall
+    | Task
+    | Line
+    | Conversation
+    | Correction
+    | Message
+    | Report
+    | Note
+    | Artifact
+    | ArtifactPart
+    | Operation
+    | Agent
+    | Sheet
+)
 TABLES: dict[str, type[Entity]] = {
     "calls": Call,
     "tools": ToolCall,
@@ -305,4 +449,10 @@ TABLES: dict[str, type[Entity]] = {
     "corrections": Correction,
     "messages": Message,
     "reports": Report,
+    "notes": Note,
+    "artifacts": Artifact,
+    "artifact_parts": ArtifactPart,
+    "operations": Operation,
+    "agents": Agent,
+    "sheets": Sheet,
 }

@@ -47,3 +47,8 @@ class Sketch(Struct, array_like=True, gc=False):
     outcome_at: int = 0
     session: Raw = PASSED
     stated: Stated | None = None
+    extra: Raw = PASSED
+    protocol: Raw = PASSED
+    status: str = ""
+    closed: int = 0
+    flags: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from typing import Any
 
 from ramify.model.entity import Call, Conversation, Task, ToolCall
 from ramify.model.moment import iso
-from ramify.query import family
+from ramify.query import family, kept
 from ramify.query.branches import branch_names
 from ramify.query.content import Content, result_value
 from ramify.query.shapes import call_shape, conversation_shape, task_shape, task_status, usage_shape
@@ -68,7 +68,10 @@ def tool_shapes(store: Store, rows: list[ToolCall], content: Content) -> list[An
     bringers = [call for call in store.among("calls", "id", [row.result_call for row in rows]) if isinstance(call, Call)]
     uses, results = content.tool_blocks(bringers, {row.native for row in rows})
     tasks = {task.id: task for task in store.among("tasks", "id", [call.task for call in callers.values()])}
-    return [tool_shape(store, row, callers.get(row.call), tasks, content, uses, results) for row in rows]
+    return [
+        kept.tool_shape(row) if row.task else tool_shape(store, row, callers.get(row.call), tasks, content, uses, results)
+        for row in rows
+    ]
 
 
 def tool_shape(store: Store, row: ToolCall, caller: Call | None, tasks: dict[str, Any], content: Content, uses: Any, results: Any) -> Answer:

@@ -21,7 +21,8 @@ def why(store: Store, row: Entity) -> Answer:
             return {"id": row.id, "links": [], "candidates": [], "witnesses": []}
         row = child
     links = [row.link] if isinstance(row, Task | Call) and row.link is not None else []
-    overruled: list[Answer] = []
+    links += row.refers if isinstance(row, Task) else ()
+    overruled = _overruled(row, row.found) if isinstance(row, Task) and row.found is not None else []
     first = store.load("calls", row.first) if isinstance(row, Task) else None
     if isinstance(row, Task) and isinstance(first, Call) and first.link is not None:
         if first.link.kind == "spawned":

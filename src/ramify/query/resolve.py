@@ -4,8 +4,10 @@ from ramify.model.entity import TABLES, Entity
 from ramify.query.errors import Ambiguous, NotFound
 from ramify.storage.base import Store
 
-PREFIXES = {"call_": "calls", "task_": "tasks", "tool_": "tools", "conv_": "conversations"}
-NAMES = {"calls": "call", "tasks": "task", "tools": "tool call", "conversations": "conversation"}
+PREFIXES = {"call_": "calls", "task_": "tasks", "tool_": "tools", "conv_": "conversations", "oper_": "operations"}
+NAMES = {
+    "calls": "call", "tasks": "task", "tools": "tool call", "conversations": "conversation", "operations": "operation",
+}  # fmt: skip
 
 
 def resolve(store: Store, id: str, tables: tuple[str, ...] = ("tasks", "conversations", "calls", "tools")) -> tuple[str, Entity]:

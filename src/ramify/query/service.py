@@ -4,7 +4,7 @@ from typing import Any
 
 from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
 from ramify.model.observation import Request, Response
-from ramify.query import family, files, found_text, told
+from ramify.query import family, files, found_text, kept, told
 from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes, tool_shapes
 from ramify.query.breakdown import breakdown
 from ramify.query.content import Content
@@ -14,7 +14,7 @@ from ramify.query.paging import ALL, cut, read_cursor, read_place, write_cursor,
 from ramify.query.reasons import why, why_all
 from ramify.query.related import by_parent, related
 from ramify.query.resolve import resolve
-from ramify.query.speech import Speech, Unit, leftovers, moment, task_of
+from ramify.query.speech import Speech, Thought, Unit, leftovers, moment, task_of
 from ramify.query.totals import totals
 from ramify.storage.base import Ask, Store
 
@@ -91,7 +91,7 @@ class Questions:
         # Under a root lies most of its conversation: that is read at once, and not level by level.
         under = by_parent(related(self.store, task.conversation)) if task.kind == "root" and not task.parent else None
         shape = task_shapes(self.store, [task], under)[0]
-        shape["artifacts"] = []
+        shape["artifacts"] = kept.artifacts_of(self.store, task)
         return shape
 
     def call(self, id: str) -> Answer:
@@ -106,7 +106,7 @@ class Questions:
             raise BadQuestion(f"a call has a request and a response, not {side!r}")
         seen = self.store.observation(row.request if side == "request" else row.response)
         if not isinstance(seen, Request | Response):
-            if row.relation == "seen":
+            if row.relation in ("seen", "told"):
                 raise NotFound(f"call {id!r} was only reported ({', '.join(row.sources) or row.source}): nobody saw its {side} on the wire")
             raise NotFound(f"call {id!r} has no {side} yet")
         return seen.body, list(seen.headers)
@@ -164,17 +164,23 @@ class Questions:
         if isinstance(row, Call):
             direct = [child for child in direct if child.caller == row.id]
         elif isinstance(row, ToolCall):
-            direct = [child for child in direct if child.id == row.child]
+            direct = [child for child in direct if child.id == row.child or child.id in row.children]
         found = [one for child in direct for one in (child, *_flat(under, child.id))] if tree else direct
         return self._cut(task_shapes(self.store, found), limit, cursor)
 
     def tools(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
         calls = self._calls_of(id, tree)
         order = {call.id: (call.started, call.id) for call in calls}
-        rows = [row for row in self.store.among("tools", "call", list(order)) if isinstance(row, ToolCall)]
-        rows.sort(key=lambda tool: (order[tool.call], tool.block))
+        asked = [row for row in self.store.among("tools", "call", list(order)) if isinstance(row, ToolCall) and not row.task]
+        rows = asked + kept.tools_of(self.store, self._owners(id, tree))
+        rows.sort(key=lambda tool: (order.get(tool.call, (tool.opened, tool.id)) if not tool.task else (tool.opened, tool.id), tool.block))
         page, after = cut(rows, limit, cursor)
         return {"items": tool_shapes(self.store, page, Content(self.store)), "next": after}
+
+    def _owners(self, id: str, tree: bool) -> list[str]:
+        """Tasks whose tool calls are their own, and not a model call's."""
+        _, row = resolve(self.store, id, ("tasks", "conversations", "calls"))
+        return [] if isinstance(row, Call) else self._task_ids(row, tree)
 
     def messages(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
         return self._said(id, tree, limit, cursor, Speech(self.store).messages)
@@ -204,14 +210,15 @@ class Questions:
     def _units_of(self, id: str, tree: bool) -> list[Unit]:
         """What was said, in order: by calls that the wire showed, and by reports."""
         _, row = resolve(self.store, id, ("tasks", "conversations", "calls"))
-        calls = [call for call in self._calls_of(id, tree) if call.relation != "seen"]
+        calls = [call for call in self._calls_of(id, tree) if call.relation != "seen" and not call.protocol]
         if isinstance(row, Call):
             rows = told.units(self.store, [row.task]) if row.relation == "seen" else []
             reports = [unit for unit in rows if unit.rows[0].answer == row.message]
             return sorted([*calls, *reports], key=moment)
         ids = self._task_ids(row, tree)
         tasks = [task for task in self.store.among("tasks", "id", ids) if isinstance(task, Task)]
-        return sorted([*calls, *told.units(self.store, ids), *leftovers(self.store, tasks)], key=moment)
+        noted = [Thought(note) for note in kept.notes_of(self.store, ids, kept.REASONING)]
+        return sorted([*calls, *told.units(self.store, ids), *noted, *leftovers(self.store, tasks)], key=moment)
 
     def _task_ids(self, row: Entity, tree: bool) -> list[str]:
         if isinstance(row, Conversation):
@@ -256,6 +263,8 @@ class Questions:
         return row
 
     def _task_above(self, row: Call | ToolCall) -> Task:
+        if isinstance(row, ToolCall) and isinstance(owner := self.store.load("tasks", row.task), Task):
+            return owner
         call = row if isinstance(row, Call) else self.store.load("calls", row.call)
         task = self.store.load("tasks", call.task) if isinstance(call, Call) else None
         if not isinstance(task, Task):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ramify.model.entity import Call, Conversation, Task
+from ramify.model.entity import Call, Conversation, NativeRef, Task
 from ramify.model.link import Link
 from ramify.model.moment import iso
 from ramify.model.rules import RULES
@@ -60,12 +60,19 @@ def candidate_shapes(links: Iterable[Link]) -> list[Shape]:
     ]
 
 
-def ref(protocol: str, kind: str, value: str) -> Shape:
-    return {"protocol": protocol, "kind": kind, "value": value}
+def ref(protocol: str, kind: str, value: str, scope: str = "") -> Shape:
+    shape = {"protocol": protocol, "kind": kind, "value": value}
+    return {**shape, "scope": scope} if scope else shape
+
+
+def native_refs(refs: Iterable[NativeRef]) -> list[Shape]:
+    return [ref(one.protocol, one.kind, one.value, one.scope) for one in refs]
 
 
 def task_status(task: Task | Sketch) -> str:
     """What the caller's side or a report says wins, unless the agent was resumed since; else the last call tells."""
+    if task.status:
+        return task.status
     ends = _ends(task)
     if ends:
         if "canceled" in (status for _, status in ends):
@@ -98,6 +105,8 @@ def _ends(task: Task | Sketch) -> list[tuple[int, str]]:
 def task_closed(task: Task | Sketch) -> int:
     if task_status(task) not in DONE:
         return 0
+    if task.status:
+        return task.closed
     if task.last_ended and task.last_status == "ok" and task.last_stop not in AT_WORK:
         return task.last_ended  # what is said about it later may have no time of its own
     return max(task.last_ended, task.outcome_at, task.stated.moved if task.stated else 0)
@@ -106,9 +115,6 @@ def task_closed(task: Task | Sketch) -> int:
 def task_shape(task: Task, branch: str | None) -> Shape:
     closed = task_closed(task)
     agent = "" if task.agent.startswith("@") else task.agent  # a stand-in: nobody named the agent
-    refs = [ref("claude", "agent", agent)] if agent else []
-    if task.session:
-        refs.append(ref("claude", "session", task.session))
     return {
         "id": task.id,
         "title": task.title,
@@ -117,11 +123,11 @@ def task_shape(task: Task, branch: str | None) -> Shape:
         "agent": agent or None,
         "agent_type": task.agent_type or None,
         "status": task_status(task),
-        "native_status": (task.stated.native if task.stated else "") or task.last_stop or task.last_status or None,
-        "flags": ["orphan"] if task.kind == "sub" and task.link is None else [],
+        "native_status": task.native_status or (task.stated.native if task.stated else "") or task.last_stop or task.last_status or None,
+        "flags": [*(["orphan"] if task.kind == "sub" and task.link is None else []), *task.flags],
         "conversation": task.conversation,
         "branch": branch,
-        "operation": None,
+        "operation": task.operation or None,
         "root": task.id,
         "depth": 0,
         "link": link_shape(task.link),
@@ -132,13 +138,22 @@ def task_shape(task: Task, branch: str | None) -> Shape:
         "tree_usage": usage_shape(task.usage),
         "subtasks": 0,
         "tool_calls": task.tool_calls,
-        "refs": refs,
+        "refs": _refs(task, agent),
         "native": _native(task),
         "project": task.project,
     }
 
 
+def _refs(task: Task, agent: str) -> list[Shape]:
+    if task.protocol:
+        return native_refs(task.refs)
+    named = [("agent", agent), ("session", task.session)]
+    return [ref("claude", kind, value) for kind, value in named if value]
+
+
 def _native(task: Task) -> Shape:
+    if task.protocol:
+        return task.native
     stated = task.stated
     if stated is None or task.kind == "root":
         return {}
@@ -152,6 +167,8 @@ def call_kind(call: Call) -> str:
 
 
 def call_refs(call: Call) -> list[Shape]:
+    if call.protocol:
+        return [ref(call.protocol, "message", call.message)] if call.message else []
     refs = [("capture", "exchange", call.exchange), ("claude", "message", call.message), ("claude", "request", call.request_id)]
     refs += [("claude", "session", call.session), ("claude", "agent", call.agent)]
     return [ref(*one) for one in refs if one[2]]
@@ -205,5 +222,5 @@ def conversation_shape(row: Conversation, title: str, tasks: int, roots: int, br
         "branches": branches,
         "usage": usage_shape(row.usage),
         "client": row.client or None,
-        "refs": [ref("claude", "session", row.session)] if row.session else [],
+        "refs": native_refs(row.refs) if row.protocol else [ref("claude", "session", row.session)] if row.session else [],
     }

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from ramify.model.entity import Call, Task
-from ramify.query import told
+from ramify.model.entity import Call, Note, Task
+from ramify.query import kept, told
 from ramify.query.content import Content
 from ramify.query.said import messages_of, reasoning_of
 from ramify.storage.base import Ask, Store
@@ -21,7 +21,13 @@ class Leftover(Struct):
     call: Call
 
 
-Unit = Call | told.Unit | Leftover
+class Thought(Struct):
+    """Reasoning that was told by itself, beside messages."""
+
+    note: Note
+
+
+Unit = Call | told.Unit | Leftover | Thought
 
 
 def moment(unit: Unit) -> int:
@@ -30,12 +36,20 @@ def moment(unit: Unit) -> int:
             return unit.started
         case Leftover():
             return unit.call.started
+        case Thought():
+            return unit.note.at
         case _:
             return unit.at
 
 
 def task_of(unit: Unit) -> str:
-    return unit.rows[0].line if isinstance(unit, told.Unit) else unit.task
+    match unit:
+        case told.Unit():
+            return unit.rows[0].line
+        case Thought():
+            return unit.note.task
+        case _:
+            return unit.task
 
 
 def leftovers(store: Store, tasks: Sequence[Task]) -> list[Leftover]:
@@ -72,6 +86,10 @@ class Speech:
             return self._own(unit, _task(tasks, unit.task))
         if isinstance(unit, Leftover):
             return self._left(unit)
+        if isinstance(unit, Thought):
+            return []
+        if unit.rows[0].protocol:
+            return [kept.message_shape(row) for row in unit.rows]
         if self._wire is None:
             self._wire = self._read_wire(units, tasks)
             for earlier in units[:index]:  # equal words are matched one by one, from the beginning
@@ -97,6 +115,10 @@ class Speech:
             return reasoning_of(self.content, unit, _task(tasks, unit.task))
         if isinstance(unit, Leftover):
             return []
+        if isinstance(unit, Thought):
+            return [kept.reasoning_shape(unit.note)]
+        if unit.rows[0].protocol:
+            return []
         return told.reasoning(self.store, unit, _task(tasks, task_of(unit)))
 
     def _read_wire(self, units: Sequence[Unit], tasks: dict[str, Any]) -> dict[str, told.Wire]:
@@ -104,7 +126,7 @@ class Speech:
         reported = {task_of(unit) for unit in units if isinstance(unit, told.Unit)}
         found: dict[str, list[Shape]] = {}
         for unit in units:
-            if not isinstance(unit, told.Unit) and unit.task in reported:
+            if isinstance(unit, Call | Leftover) and unit.task in reported:
                 call = unit if isinstance(unit, Call) else unit.call
                 found.setdefault(unit.task, []).extend(messages_of(self.content, call, _task(tasks, call.task)))
         return {task: told.Wire(messages) for task, messages in found.items()}

@@ -2,17 +2,37 @@
 
 from typing import Any
 
-from ramify.model.entity import TABLES, Call, Conversation, Entity, Line, Message, Report, Task, ToolCall
+from ramify.model.entity import (
+    TABLES,
+    Agent,
+    Artifact,
+    Call,
+    Conversation,
+    Entity,
+    Line,
+    Message,
+    Note,
+    Operation,
+    Report,
+    Task,
+    ToolCall,
+)
 
 COLUMNS = {
     "calls": ("project", "conversation", "task", "line", "attempt_of", "started", "status", "kind", "source"),
-    "tools": ("project", "call", "block", "name"),
+    "tools": ("project", "call", "block", "name", "task", "opened"),
     "tasks": ("project", "conversation", "parent", "opened", "kind"),
     "lines": ("conversation", "kind", "started", "position"),
     "conversations": ("project", "session", "active"),
     "corrections": (),
     "messages": ("line", "at"),
     "reports": ("conversation", "at"),
+    "notes": ("task", "at", "kind"),
+    "artifacts": ("task", "at"),
+    "artifact_parts": (),
+    "operations": ("project", "session", "updated"),
+    "agents": ("project",),
+    "sheets": (),
 }
 
 
@@ -27,7 +47,7 @@ def columns_of(row: Entity) -> tuple[Any, ...]:
                 row.source,
             )
         case ToolCall():
-            return row.project, row.call, row.block, row.name
+            return row.project, row.call, row.block, row.name, row.task, row.opened
         case Task():
             return row.project, row.conversation, row.parent, row.opened, row.kind
         case Line():
@@ -38,6 +58,14 @@ def columns_of(row: Entity) -> tuple[Any, ...]:
             return row.line, row.at
         case Report():
             return row.conversation, row.at
+        case Note():
+            return row.task, row.at, row.kind
+        case Artifact():
+            return row.task, row.at
+        case Operation():
+            return row.project, row.session, row.updated
+        case Agent():
+            return (row.project,)
         case _:
             return ()
 

@@ -58,6 +58,30 @@ STEPS: tuple[str, ...] = (
     """,
     # Keys have another form: what was derived before is derived again before anything is added to it.
     "INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1",
+    # Protocols in which tasks have ids, tool calls, artifacts and operations of their own.
+    """
+    ALTER TABLE tools ADD COLUMN task TEXT NOT NULL DEFAULT '';
+    ALTER TABLE tools ADD COLUMN opened INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX tools_task ON tools (task, opened, id) WHERE task <> '';
+    CREATE TABLE notes (
+        row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, task TEXT NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
+        doc BLOB NOT NULL);
+    CREATE INDEX notes_task ON notes (task, at, id);
+    CREATE TABLE artifacts (
+        row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, task TEXT NOT NULL, at INTEGER NOT NULL, doc BLOB NOT NULL);
+    CREATE INDEX artifacts_task ON artifacts (task, at, id);
+    CREATE TABLE artifact_parts (id TEXT PRIMARY KEY, doc BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE operations (
+        row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, project TEXT NOT NULL, session TEXT NOT NULL,
+        updated INTEGER NOT NULL, doc BLOB NOT NULL);
+    CREATE INDEX operations_updated ON operations (updated, id);
+    CREATE INDEX operations_session ON operations (session, updated, id);
+    CREATE TABLE agents (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, project TEXT NOT NULL, doc BLOB NOT NULL);
+    CREATE TABLE sheets (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, doc BLOB NOT NULL);
+    """,
 )
 
-PROJECTIONS = ("calls", "tools", "tasks", "lines", "conversations", "corrections", "messages", "reports", "keys", "refs", "unreadable")
+PROJECTIONS = (
+    "calls", "tools", "tasks", "lines", "conversations", "corrections", "messages", "reports", "notes", "artifacts",
+    "artifact_parts", "operations", "agents", "sheets", "keys", "refs", "unreadable",
+)  # fmt: skip

@@ -1,0 +1,201 @@
+"""Where a task that has an id of its own stands: under whom, in which conversation, on which branch.
+
+Folds of such protocols say what they know of a task and which link they found; the rest follows here, and moves with
+the links: a parent that becomes known late takes its descendants along.
+"""
+
+from ramify.linking import corrected
+from ramify.linking.world import World, key
+from ramify.model import ids
+from ramify.model.entity import Conversation, Line, Task
+from ramify.model.link import Link
+from ramify.model.usage import NOTHING
+
+DEEPEST = 1_000
+
+
+def put(world: World, task: Task, link: Link | None, order: int = 0) -> bool:
+    """Saves a task under the parent that was found. False: that would be a circle, so the link is not taken."""
+    task.found = link
+    task.order = order or task.order
+    new = world.task(task.id) is None
+    world.save("tasks", task)
+    taken = _attach(world, task)
+    _place(world, task, new)
+    corrected.wake_under(world, task.id)
+    for child in world.corrected_under(task.id):
+        again(world, child)
+    return taken
+
+
+def again(world: World, id: str) -> None:
+    """A person has said something about it, or a parent that a person named has come."""
+    task = world.task(id)
+    if task is not None and task.protocol:
+        _attach(world, task)
+        _place(world, task, False)
+
+
+def remove(world: World, id: str) -> None:
+    """Nobody tells of it any more."""
+    task = world.task(id)
+    if task is None:
+        return
+    _leave(world, task)
+    if task.parent:
+        world.unmark(key("kids", task.parent), 0, id)
+    world.drop("lines", id)
+    world.drop("tasks", id)
+    for _, kid in world.span(key("kids", id)):
+        again(world, kid)
+
+
+# -- under whom --------------------------------------------------------------------------------------------------------
+
+
+def _attach(world: World, task: Task) -> bool:
+    link, taken = _chosen(world, task)
+    parent = link.parent if link else ""
+    if parent != task.parent:
+        if task.parent:
+            world.unmark(key("kids", task.parent), 0, task.id)
+        if parent:
+            world.mark(key("kids", parent), 0, task.id)
+    task.link, task.parent, task.kind = link, parent, "sub" if parent else "root"
+    return taken
+
+
+def _chosen(world: World, task: Task) -> tuple[Link | None, bool]:
+    """A person's word first, unless it leads in a circle or nowhere."""
+    found = task.found
+    taken = found is None or not stands_under(world, found.parent, task.id)
+    said = world.correction(task.id)
+    if said is not None and said.act == "unlink":
+        return None, taken
+    if said is not None:
+        link, _ = corrected.link_of(world, said)
+        if link is not None and world.task(link.parent) and not stands_under(world, link.parent, task.id):
+            return link, taken
+    return found if taken else None, taken
+
+
+def stands_under(world: World, id: str, above: str) -> bool:
+    """Whether `id` is `above`, or somewhere under it."""
+    for _ in range(DEEPEST):
+        if id == above:
+            return True
+        row = world.task(id)
+        if row is None or not row.parent:
+            return False
+        id = row.parent
+    return True
+
+
+# -- where -------------------------------------------------------------------------------------------------------------
+
+
+def _place(world: World, task: Task, new: bool) -> None:
+    """A task that moves, or that its children have waited for, takes everything under it along."""
+    waiting, passed = [(task, new)], set[str]()
+    while waiting:
+        one, fresh = waiting.pop()
+        moved = _stand(world, one)
+        if (moved or fresh) and one.id not in passed:
+            passed.add(one.id)
+            kids = (world.task(kid) for _, kid in world.span(key("kids", one.id)))
+            waiting += [(kid, False) for kid in kids if kid is not None and kid.protocol]
+
+
+def _stand(world: World, task: Task) -> bool:
+    conversation = _conversation(world, task)
+    moved = conversation != task.conversation
+    if moved:
+        _leave(world, task)
+        task.conversation = conversation
+    _count(world, task)
+    _put_line(world, task)
+    world.save("tasks", task)
+    return moved
+
+
+def _conversation(world: World, task: Task) -> str:
+    """The root's. Where the parent was never seen, its own."""
+    top = task
+    for _ in range(DEEPEST):
+        above = world.task(top.parent)
+        if above is None:
+            break
+        top = above
+    return top.home or (top.conversation if not top.protocol else "") or task.home or ids.rooted_conversation_id(top.id)
+
+
+def _put_line(world: World, task: Task) -> None:
+    line = Line(task.conversation, task.conversation, "root")
+    if task.kind == "sub":
+        line = Line(task.id, task.conversation, "subtask", task.order or task.opened)
+    elif world.line(task.id) is not None:
+        world.drop("lines", task.id)
+    task.line = line.id
+    if world.line(line.id) != line:
+        world.save("lines", line)
+
+
+# -- sums --------------------------------------------------------------------------------------------------------------
+
+
+def _count(world: World, task: Task) -> None:
+    row = world.conversation(task.conversation) or Conversation(
+        task.conversation, task.project, told=True, protocol=task.protocol
+    )
+    row.calls += task.calls - task.booked_calls
+    row.usage = row.usage + task.usage - task.booked
+    task.booked, task.booked_calls = task.usage, task.calls
+    stands = key("stands", row.id)
+    if task.stood != task.opened or not task.standing:
+        if task.standing:
+            world.unmark(stands, task.stood, task.id)
+        world.mark(stands, task.opened, task.id)
+        task.stood, task.standing = task.opened, True
+    if row.protocol:
+        _describe(world, row, task)
+        row.opened = _first(world, stands)
+        row.active = max(row.active, last_sign(task))
+    world.save("conversations", row)
+
+
+def _describe(world: World, row: Conversation, task: Task) -> None:
+    """Only the task whose context it is knows what its protocol calls it."""
+    if task.home == row.id:
+        row.refs = tuple(sorted({*row.refs, *(ref for ref in task.refs if ref.kind == "context")}))
+        row.context = row.refs[0].value if row.refs else ""
+
+
+def _leave(world: World, task: Task) -> None:
+    row = world.conversation(task.conversation)
+    if row is None or not task.standing:
+        return
+    stands = key("stands", row.id)
+    world.unmark(stands, task.stood, task.id)
+    row.calls -= task.booked_calls
+    row.usage = row.usage - task.booked
+    task.booked, task.booked_calls, task.standing = NOTHING, 0, False
+    rest = [one for _, ref in world.span(stands) if (one := world.task(ref)) is not None] if row.protocol else []
+    if row.protocol and not rest:
+        world.drop("conversations", row.id)
+        world.drop("lines", row.id)
+        return
+    if row.protocol:
+        row.opened = min(one.stood for one in rest)
+        row.active = max(map(last_sign, rest))
+        at_home = [one for one in rest if one.home == row.id]
+        row.refs = tuple(sorted({ref for one in at_home for ref in one.refs if ref.kind == "context"}))
+    world.save("conversations", row)
+
+
+def _first(world: World, stands: int) -> int:
+    found = world.span(stands, limit=1)
+    return found[0][0] if found else 0
+
+
+def last_sign(task: Task) -> int:
+    return max(task.active, task.closed, task.opened)

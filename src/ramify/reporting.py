@@ -1,0 +1,27 @@
+"""What was reported, in whichever format: each has one function that reads a record and folds what it says."""
+
+from collections.abc import Callable, Sequence
+
+from ramify.linking import explicit
+from ramify.linking.sighting import Price
+from ramify.linking.world import World
+from ramify.model.event import Unreadable
+from ramify.model.observation import Record
+from ramify.protocols.claude import decode as claude
+
+Take = Callable[[World, Record, Price], Sequence[Unreadable]]
+
+
+def take_claude(world: World, seen: Record, price: Price) -> Sequence[Unreadable]:
+    events = world.loader.told(seen.id)
+    explicit.tell(world, events, price)
+    return [event for event in events if isinstance(event, Unreadable)]
+
+
+TAKES: dict[str, Take] = dict.fromkeys(claude.FORMATS, take_claude)
+
+
+def take(world: World, seen: Record, price: Price) -> Sequence[Unreadable]:
+    if seen.format not in TAKES:
+        return [Unreadable(seen.id, seen.at, f"not in the format {seen.format!r}")]
+    return TAKES[seen.format](world, seen, price)
