@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ramify.ingest import Ingest
@@ -109,6 +109,7 @@ def test_an_id_that_two_agents_use_is_exact_with_its_agent() -> None:
     assert told.ask.task("a2a:task:planner/x")["id"] == "task_x"
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32))
 def test_any_order_gives_the_same_rows(seed: int) -> None:
     chance = random.Random(seed)
