@@ -7,11 +7,11 @@ from ramify.model.observation import Correction
 from ramify.query.errors import BadQuestion
 from ramify.query.family import ancestry
 from ramify.query.resolve import resolve
-from ramify.storage.sqlite import Sqlite
+from ramify.storage.base import Store
 from ramify.wiring import now
 
 
-def correction(store: Sqlite, act: str, child: str, parent: str) -> Correction:
+def correction(store: Store, act: str, child: str, parent: str) -> Correction:
     """Ids of any kind become the task that is meant and the task or tool call it belongs under."""
     task = task_named(store, child)
     target = ""
@@ -31,13 +31,13 @@ def correction(store: Sqlite, act: str, child: str, parent: str) -> Correction:
     )
 
 
-def began_before(store: Sqlite, task: Task, above: Task | ToolCall) -> bool:
+def began_before(store: Store, task: Task, above: Task | ToolCall) -> bool:
     first = store.load("calls", task.first)
     caller = store.load("calls", above.first if isinstance(above, Task) else above.call)
     return isinstance(first, Call) and isinstance(caller, Call) and not before(caller, first)
 
 
-def task_named(store: Sqlite, id: str) -> Task:
+def task_named(store: Store, id: str) -> Task:
     _, row = resolve(store, id, ("tasks", "calls"))
     if isinstance(row, Call):
         found = store.load("tasks", row.task)
@@ -48,14 +48,14 @@ def task_named(store: Sqlite, id: str) -> Task:
     return row
 
 
-def parent_named(store: Sqlite, id: str) -> Task | ToolCall:
+def parent_named(store: Store, id: str) -> Task | ToolCall:
     _, row = resolve(store, id, ("tasks", "tools", "calls"))
     if isinstance(row, ToolCall):
         return row
     return task_named(store, row.id)
 
 
-def caller_of(store: Sqlite, tool: ToolCall) -> Task:
+def caller_of(store: Store, tool: ToolCall) -> Task:
     call = store.load("calls", tool.call)
     task = store.load("tasks", call.task) if isinstance(call, Call) else None
     if not isinstance(task, Task):

@@ -22,8 +22,7 @@ from ramify.model.observation import Correction, Observation
 from ramify.query.service import Answer, Questions
 from ramify.rebuild import rebuild
 from ramify.settings import Settings, load
-from ramify.storage.base import StoreDown
-from ramify.storage.sqlite import Sqlite
+from ramify.storage.base import Store, StoreDown
 from ramify.wiring import bring_up, now, open_store, prices_of, rules_of, taken_by
 from ramify.wiring import watched as watched
 
@@ -39,7 +38,7 @@ log = logging.getLogger("ramify")
 class Ramify:
     """A store that is open, with everything that can be asked of it and done to it."""
 
-    def __init__(self, store: Sqlite, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings) -> None:
         self.store = store
         self.settings = settings
         self.questions = Questions(store)

@@ -10,9 +10,8 @@ from urllib.parse import urlsplit
 
 from ramify.settings import Settings
 from ramify.spool import glance
-from ramify.storage.base import StoreDown
+from ramify.storage.base import Store, StoreDown
 from ramify.storage.schema import STEPS
-from ramify.storage.sqlite import Sqlite
 
 Check = dict[str, Any]
 LITTLE = 500 * 2**20
@@ -22,7 +21,7 @@ def found(check: str, status: str, message: str, hint: str = "") -> Check:
     return {"check": check, "status": status, "message": message, "hint": hint or None}
 
 
-def checks(store: Sqlite, settings: Settings) -> Iterator[Check]:
+def checks(store: Store, settings: Settings) -> Iterator[Check]:
     yield _store(store)
     yield from _space(store)
     yield from _spool(settings)
@@ -32,7 +31,7 @@ def checks(store: Sqlite, settings: Settings) -> Iterator[Check]:
     yield _client(settings)
 
 
-def _store(store: Sqlite) -> Check:
+def _store(store: Store) -> Check:
     try:
         state = store.check()
     except StoreDown as problem:
@@ -43,7 +42,7 @@ def _store(store: Sqlite) -> Check:
     return found("store", "ok", f"{store.url} opens, schema {len(STEPS)}, {count} calls, log at {store.seq()}")
 
 
-def _space(store: Sqlite) -> Iterator[Check]:
+def _space(store: Store) -> Iterator[Check]:
     if not store.path:
         return
     free = shutil.disk_usage(Path(store.path).parent).free
@@ -74,7 +73,7 @@ def _spool(settings: Settings) -> Iterator[Check]:
         yield found("spool", "ok", "nothing waits in the spool")
 
 
-def _unreadable(store: Sqlite) -> Check:
+def _unreadable(store: Store) -> Check:
     count = store.count_unreadable()
     if not count:
         return found("reading", "ok", "everything seen could be read")

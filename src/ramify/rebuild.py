@@ -9,14 +9,18 @@ from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
 from ramify.model.entity import Call, Entity, Task, ToolCall
 from ramify.model.observation import Observation
+from ramify.storage.base import Store
 from ramify.storage.sqlite import Sqlite
 
 BATCH = 200
 Progress = Callable[[int, int], None]
-COMPARED = ("calls", "tasks", "tools", "lines", "conversations", "corrections", "messages", "reports")
+COMPARED = (
+    "calls", "tasks", "tools", "lines", "conversations", "corrections", "messages", "reports", "notes", "artifacts",
+    "operations", "agents",
+)  # fmt: skip
 
 
-def rebuild(store: Sqlite, rules: Rules, prices: Prices, dry_run: bool, progress: Progress) -> dict[str, Any]:
+def rebuild(store: Store, rules: Rules, prices: Prices, dry_run: bool, progress: Progress) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="ramify-rebuild-", dir=_folder(store)) as folder:
         scratch = Sqlite("scratch", str(Path(folder) / "scratch.db"), durable=False)
         try:
@@ -33,11 +37,11 @@ def rebuild(store: Sqlite, rules: Rules, prices: Prices, dry_run: bool, progress
     return {"observations": last, "moved": moved, "same": same, "dry_run": dry_run}
 
 
-def _folder(store: Sqlite) -> str | None:
+def _folder(store: Store) -> str | None:
     return str(Path(store.path).parent) if store.path else None
 
 
-def _replay(store: Sqlite, ingest: Ingest, after: int, progress: Progress) -> int:
+def _replay(store: Store, ingest: Ingest, after: int, progress: Progress) -> int:
     total = store.seq()
     batch: list[Observation] = []
     for seq, seen in store.observations(after):
@@ -53,7 +57,7 @@ def _replay(store: Sqlite, ingest: Ingest, after: int, progress: Progress) -> in
     return after
 
 
-def differences(old: Sqlite, new: Sqlite) -> tuple[list[dict[str, Any]], int]:
+def differences(old: Store, new: Store) -> tuple[list[dict[str, Any]], int]:
     """What moved, in words that a person can check; and how many rows are the same."""
     moved: list[dict[str, Any]] = []
     same = 0

@@ -19,7 +19,7 @@ from ramify.pipeline import Pipeline
 from ramify.query.changes import change_shapes
 from ramify.query.service import Answer
 from ramify.settings import Settings
-from ramify.storage.sqlite import Sqlite
+from ramify.storage.base import Store
 from ramify.wiring import check_spool, follow, now, open_store, process_name, spool_folder, taken_by
 from ramify.writer import RemotePipeline
 
@@ -39,7 +39,7 @@ class Feed:
 class Served(Ramify):
     """The same, with capture and the live feed: what one server process runs."""
 
-    def __init__(self, store: Sqlite, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings) -> None:
         super().__init__(store, settings)
         self._hub = Hub()
         self._hub.start_at(store.seq())
@@ -119,7 +119,7 @@ def version() -> str:
     return __version__
 
 
-def store_secret(store: Sqlite) -> bytes:
+def store_secret(store: Store) -> bytes:
     """A key of the store's own: a fingerprint of a credential tells nothing outside of it."""
     found = store.fact("secret")
     if not isinstance(found, bytes):

@@ -26,8 +26,8 @@ from ramify.pipeline import Pipeline
 from ramify.rebuild import rebuild
 from ramify.settings import USUAL, Settings
 from ramify.spool import Spool
-from ramify.storage.base import StoreDown
-from ramify.storage.sqlite import Sqlite, open_sqlite
+from ramify.storage.base import Store, StoreDown
+from ramify.storage.sqlite import open_sqlite
 from ramify.writer import Wire
 
 log = logging.getLogger("ramify")
@@ -37,19 +37,30 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-def open_store(url: str, create: bool = True, busy_seconds: float = 5.0) -> Sqlite:
+def open_store(url: str, create: bool = True, busy_seconds: float = 5.0) -> Store:
     if url == "memory:":
         return open_sqlite(url)
+    if url.startswith(("postgresql://", "postgres://")):
+        return open_server(url, busy_seconds)
     if not url.startswith("sqlite:"):
-        raise UserMistake(f"no engine for the store {url!r}", "use sqlite:PATH or memory:")
+        raise UserMistake(f"no engine for the store {url!r}", "use sqlite:PATH, postgresql://HOST/DATABASE or memory:")
     path = Path(url.removeprefix("sqlite:")).expanduser()
     if not create and not path.exists():
         raise UserMistake(f"there is no store at {path}", "capture something first: ramify run COMMAND, or ramify import FILE")
     return open_sqlite(url, busy_seconds)
 
 
+def open_server(url: str, busy_seconds: float) -> Store:
+    """The driver is an extra: who keeps a file on a laptop need not have it."""
+    try:
+        from ramify.storage.postgres import open_postgres
+    except ImportError as problem:
+        raise UserMistake(f"the driver for {url.split('://')[0]} is not installed ({problem})", "pip install 'ramify[postgres]'") from problem
+    return open_postgres(url, busy_seconds)
+
+
 @contextmanager
-def taken_by(store: Sqlite) -> Iterator[None]:
+def taken_by(store: Store) -> Iterator[None]:
     """For acts that somebody waits for: a store that cannot take them now is told at once."""
     try:
         yield
@@ -60,7 +71,7 @@ def taken_by(store: Sqlite) -> Iterator[None]:
         ) from problem
 
 
-def bring_up(store: Sqlite, rules: Rules, prices: Prices) -> None:
+def bring_up(store: Store, rules: Rules, prices: Prices) -> None:
     """What an older version has derived is derived again before anything is added to it; the log stays as it is."""
     if store.fact("outdated"):
         log.warning("the store was written by an older version: deriving its rows again from %d observations", store.seq())
@@ -148,7 +159,7 @@ def process_name(pid: int) -> str:
     return f"{pid}@{began}"
 
 
-def still_runs(store: Sqlite, own: str, exchange: str) -> bool:
+def still_runs(store: Store, own: str, exchange: str) -> bool:
     """Whether the server that captured this exchange still runs on this machine."""
     run = exchange.removeprefix("obs_").partition("-")[0]
     name = str(store.fact(f"server:{run}") or "")

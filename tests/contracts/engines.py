@@ -1,8 +1,12 @@
 """Every engine that keeps the store's contract; a new one joins by one line."""
 
+import atexit
 import random
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from msgspec import Struct
@@ -10,31 +14,51 @@ from msgspec import Struct
 from bench.traffic import traffic
 from ramify.ingest import Ingest
 from ramify.model.observation import Observation
+from ramify.storage.base import Store
+from ramify.storage.columns import COLUMNS
+from ramify.storage.postgres import PLAIN
 from ramify.storage.schema import PROJECTIONS
-from ramify.storage.sqlite import Sqlite, open_sqlite
+from ramify.wiring import open_store
+from tests import postgres
 from tests.story import anthropic_cases, exchanges
 
 
 class Engine(Struct, frozen=True):
     """`lasting`: what was stored is there when it is opened again."""
 
-    open: Callable[[Path], Sqlite]
+    address: Callable[[Path], str]
     lasting: bool
+    missing: str = ""  # why it cannot be had here
+
+    def open(self, folder: Path) -> Store:
+        return open_store(self.address(folder))
 
 
 ENGINES = {
-    "memory": Engine(lambda folder: open_sqlite("memory:"), lasting=False),
-    "sqlite": Engine(lambda folder: open_sqlite(f"sqlite:{folder}/store.db"), lasting=True),
+    "memory": Engine(lambda folder: "memory:", lasting=False),
+    "sqlite": Engine(lambda folder: f"sqlite:{folder}/store.db", lasting=True),
+    "postgres": Engine(lambda folder: schema_of(folder), lasting=True, missing=postgres.missing()),
 }
 
 
-def derived(store: Sqlite) -> dict[str, list[Any]]:
+@cache
+def cluster() -> postgres.Cluster:
+    """One for the whole run; each store has a schema of its own in it."""
+    folder = TemporaryDirectory(prefix="ramify-postgres-")
+    made = postgres.Cluster(Path(folder.name) / "cluster")
+    atexit.register(folder.cleanup)
+    atexit.register(made.stop)
+    return made
+
+
+def schema_of(folder: Path) -> str:
+    return f"{cluster().url}?schema=s{sha256(str(folder).encode()).hexdigest()[:16]}"
+
+
+def derived(store: Store) -> dict[str, list[Any]]:
     """Every derived row of every kind, look-up keys included; where in the file it stands does not count."""
-    found: dict[str, list[Any]] = {}
-    for table in PROJECTIONS:
-        names = [row[1] for row in store._read(f"PRAGMA table_info({table})") if row[1] != "row"]
-        found[table] = sorted(store._read(f"SELECT {', '.join(names)} FROM {table}"))
-    return found
+    names = {table: ["id", *COLUMNS[table], "doc"] if table in COLUMNS else PLAIN[table] for table in PROJECTIONS}
+    return {table: sorted(store.projected(table, names[table])) for table in PROJECTIONS}
 
 
 def difference(one: dict[str, list[Any]], other: dict[str, list[Any]]) -> list[tuple[str, Any]]:
@@ -57,7 +81,7 @@ def batches(seen: Sequence[Observation], seed: int) -> Iterator[list[Observation
         at += size
 
 
-def told(store: Sqlite, seen: Sequence[Observation], seed: int = 0) -> Sqlite:
+def told(store: Store, seen: Sequence[Observation], seed: int = 0) -> Store:
     ingest = Ingest(store)
     for batch in batches(seen, seed):
         ingest.step(batch)

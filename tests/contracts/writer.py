@@ -1,23 +1,24 @@
-"""One of several processes that write to one file: `python -m tests.contracts.writer FILE PART PARTS`."""
+"""One of several processes that write to one store: `python -m tests.contracts.writer STORE FOLDER PART PARTS`."""
 
 import sys
+import time
 from pathlib import Path
 
 from ramify.ingest import Ingest
-from ramify.storage.sqlite import open_sqlite
+from ramify.wiring import open_store
 from tests.contracts.engines import seen_stories
 
 
-def main(path: str, part: int, parts: int) -> None:
-    store = open_sqlite(f"sqlite:{path}", busy_seconds=60)
+def main(address: str, folder: Path, part: int, parts: int) -> None:
+    store = open_store(address, busy_seconds=60)
     ingest = Ingest(store)
-    Path(f"{path}.ready{part}").touch()
-    while len(list(Path(path).parent.glob("*.ready*"))) < parts:
-        pass  # all of them at once
+    (folder / f"ready{part}").touch()
+    while len(list(folder.glob("ready*"))) < parts:
+        time.sleep(0.01)  # all of them at once
     for seen in seen_stories()[part::parts]:
         ingest.step([seen])
     store.close()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))

@@ -17,7 +17,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -89,8 +89,17 @@ class TextIndex(Protocol):
     def clear(self) -> None: ...
 
 
-class Store(Protocol):
+class Projected(Protocol):
+    """A store whose derived rows another one takes over."""
+
+    def projected(self, table: str, names: Sequence[str]) -> Iterator[tuple[Any, ...]]: ...
+
+
+class Store(Projected, Protocol):
+    """`path` is the file, where there is one."""
+
     url: str
+    path: str
 
     @property
     def search(self) -> TextIndex: ...
@@ -121,4 +130,12 @@ class Store(Protocol):
     def set_facts(self, facts: Mapping[str, str | bytes | int]) -> None: ...
     def size(self) -> dict[str, int]: ...
     def docs(self, table: str) -> Iterator[Entity]: ...
+    def take_projections(self, other: Projected) -> None:
+        """Everything derived, from another store with the same log; all at once, so that readers see old or new."""
+        ...
+
+    def check(self) -> str:
+        """`ok`, or what is wrong with the store."""
+        ...
+
     def close(self) -> None: ...

@@ -12,7 +12,7 @@ from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
-from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, StoreDown
+from ramify.storage.base import Ask, Changes, Entry, Kept, Projected, Ref, StoreDown
 from ramify.storage.columns import UPSERT, columns_of
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.schema import PROJECTIONS, STEPS
@@ -117,17 +117,23 @@ class Sqlite:
         )
         connection.executemany("INSERT OR IGNORE INTO unreadable VALUES (?, ?, ?)", changes.unreadable)
 
-    def take_projections(self, other: "Sqlite") -> None:
-        """Everything derived, from another store with the same log; all at once, so that readers see old or new."""
+    def take_projections(self, other: Projected) -> None:
         with self._file.writing() as connection:
             for table in PROJECTIONS:
                 connection.execute(f"DELETE FROM {table}")
-                found = other._file.writer.execute(f"SELECT * FROM {table}")
-                marks = ", ".join("?" * len(found.description))
-                while rows := found.fetchmany(1000):
-                    connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+                names = self._names(table)
+                marks = ", ".join("?" * len(names))
+                sql = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})"
+                connection.executemany(sql, other.projected(table, names))
             connection.execute("DELETE FROM facts WHERE name = 'outdated'")
         self._file.distrust()
+
+    def _names(self, table: str) -> list[str]:
+        """Where in the file a row stands is this file's own affair."""
+        return [row[1] for row in self._read(f"PRAGMA table_info({table})") if row[1] != "row"]
+
+    def projected(self, table: str, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        return self._file.stream(f"SELECT {', '.join(names)} FROM {table}")
 
     def docs(self, table: str) -> Iterator[Entity]:
         """Ordered by id, a page at a time: there may be millions."""

@@ -1,0 +1,58 @@
+"""PostgreSQL's tables, as numbered steps. Bodies are packed already, so the server need not try to pack them again."""
+
+from ramify.storage.columns import COLUMNS
+
+NUMBERS = frozenset({"block", "started", "opened", "active", "position", "at", "updated"})
+CLOSED = frozenset({"id", "doc"})
+
+INDEXES = (
+    "CREATE INDEX calls_started ON calls (started, id)",
+    "CREATE INDEX calls_conversation ON calls (conversation, started, id)",
+    "CREATE INDEX calls_task ON calls (task, started, id)",
+    "CREATE INDEX calls_attempt ON calls (attempt_of) WHERE attempt_of <> ''",
+    "CREATE INDEX calls_running ON calls (status) WHERE status = 'running'",
+    "CREATE INDEX tools_call ON tools (call, block)",
+    "CREATE INDEX tools_task ON tools (task, opened, id) WHERE task <> ''",
+    "CREATE INDEX tasks_opened ON tasks (opened, id)",
+    "CREATE INDEX tasks_conversation ON tasks (conversation, opened, id)",
+    "CREATE INDEX tasks_parent ON tasks (parent) WHERE parent <> ''",
+    "CREATE INDEX lines_conversation ON lines (conversation, kind, started, position)",
+    "CREATE INDEX conversations_active ON conversations (active, id)",
+    "CREATE INDEX messages_line ON messages (line, at, id)",
+    "CREATE INDEX reports_conversation ON reports (conversation, at, id)",
+    "CREATE INDEX notes_task ON notes (task, at, id)",
+    "CREATE INDEX artifacts_task ON artifacts (task, at, id)",
+    "CREATE INDEX operations_updated ON operations (updated, id)",
+    "CREATE INDEX operations_session ON operations (session, updated, id)",
+)
+
+
+def kind_of(column: str) -> str:
+    return "bytea" if column == "doc" else "bigint" if column in NUMBERS else "text"
+
+
+def table(name: str) -> str:
+    columns = [f'"{column}" {kind_of(column)} NOT NULL' for column in COLUMNS[name]]
+    return f"CREATE TABLE {name} (id text COLLATE \"C\" PRIMARY KEY, {''.join(one + ', ' for one in columns)}doc bytea NOT NULL)"
+
+
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE facts (name text COLLATE \"C\" PRIMARY KEY, value bytea NOT NULL)",
+        "CREATE TABLE observations (seq bigint PRIMARY KEY, id text COLLATE \"C\" NOT NULL UNIQUE, kind text NOT NULL, "
+        "project text NOT NULL, at bigint NOT NULL, head bytea NOT NULL, body_kind smallint NOT NULL, body bytea NOT NULL)",
+        "ALTER TABLE observations ALTER body SET STORAGE EXTERNAL, ALTER head SET STORAGE EXTERNAL",
+        "CREATE TABLE blobs (id bigint PRIMARY KEY, digest bytea NOT NULL UNIQUE, kind smallint NOT NULL, "
+        "size bigint NOT NULL, payload bytea NOT NULL)",
+        "ALTER TABLE blobs ALTER payload SET STORAGE EXTERNAL",
+        *(table(name) for name in COLUMNS),
+        *INDEXES,
+        "CREATE TABLE keys (key bigint, at bigint, ref text COLLATE \"C\", PRIMARY KEY (key, at, ref))",
+        "CREATE TABLE refs (value text COLLATE \"C\", kind text, entity text, id text, PRIMARY KEY (value, kind, entity, id))",
+        "CREATE TABLE unreadable (observation text PRIMARY KEY, at bigint NOT NULL, reason text NOT NULL)",
+        "CREATE TABLE texts (row bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, call text NOT NULL, side text NOT NULL, "
+        "message bigint NOT NULL, block bigint NOT NULL, kind text NOT NULL, words tsvector NOT NULL)",
+        "CREATE INDEX texts_words ON texts USING gin (words)",
+    ),
+)
+PROJECTIONS = (*COLUMNS, "keys", "refs", "unreadable")

@@ -1,0 +1,71 @@
+"""Full-text search on PostgreSQL: words as the embedded index cuts them, so that both find the same."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+import msgspec
+
+from ramify.storage.base import Words
+from ramify.storage.postgres_server import PostgresServer, fetched
+
+BETWEEN = re.compile(r"[\W_]+")
+QUOTED = re.compile(r'"((?:[^"]|"")*)"')
+MARKS = re.compile(r"[\u0300-\u036f]")
+
+
+class PostgresSearch:
+    def __init__(self, server: PostgresServer) -> None:
+        self._server = server
+
+    def add(self, texts: Sequence[Words], after: int, seq: int) -> bool:
+        """All of the log from `after` to `seq`, or none of it: another process may have been there first."""
+        with self._server.writing() as connection:
+            known = fetched(connection, "SELECT value FROM facts WHERE name = 'indexed'")
+            if _number(known) != after:
+                return False
+            with connection.cursor() as cursor:
+                cursor.executemany(
+                    "INSERT INTO texts (call, side, message, block, kind, words) VALUES (%s, %s, %s, %s, %s, to_tsvector('simple', %s))",
+                    [(one.call, one.side, one.message, one.block, one.kind, plain(one.text)) for one in texts],
+                )
+            connection.execute(
+                "INSERT INTO facts VALUES ('indexed', %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                (msgspec.msgpack.encode(seq),),
+            )
+            return True
+
+    def find(self, text: str, limit: int, before: int | None) -> list[tuple[int, Words]]:
+        """Newest first. Hits are gathered before they are ordered: else the planner walks all texts, newest first."""
+        terms = [plain(term) for term in QUOTED.findall(text)]
+        if not terms:
+            return []
+        asked = " && ".join(["phraseto_tsquery('simple', %s)"] * len(terms))
+        query = (
+            f"WITH hits AS MATERIALIZED (SELECT row FROM texts WHERE words @@ ({asked}) AND row < %s) "
+            "SELECT t.row, t.call, t.side, t.message, t.block, t.kind FROM hits JOIN texts t USING (row) ORDER BY t.row DESC LIMIT %s"
+        )
+        rows = self._server.read(query, (*terms, 1 << 62 if before is None else before, limit))
+        return [(row[0], Words(*row[1:])) for row in rows]
+
+    def indexed(self) -> int:
+        rows = self._server.read("SELECT value FROM facts WHERE name = 'indexed'")
+        return _number(rows[0][0] if rows else None)
+
+    def clear(self) -> None:
+        with self._server.writing() as connection:
+            connection.execute("TRUNCATE texts")
+            connection.execute("DELETE FROM facts WHERE name = 'indexed'")
+
+    def close(self) -> None:
+        pass
+
+
+def _number(value: bytes | None) -> int:
+    return msgspec.msgpack.decode(value, type=int) if value else 0
+
+
+def plain(text: str) -> str:
+    """Letters and digits, without case and marks; everything else parts words."""
+    spread = unicodedata.normalize("NFD", text) if not text.isascii() else text
+    return BETWEEN.sub(" ", MARKS.sub("", spread)).lower()

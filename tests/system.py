@@ -1,0 +1,35 @@
+"""The system packages that the tests use, installed where that may be done: `python -m tests.system`.
+
+Without them their tests skip, each with one line that says why.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from glob import glob
+
+NEEDED = {
+    "chromium": lambda: shutil.which("chromium"),
+    "postgresql": lambda: glob("/usr/lib/postgresql/*/bin/postgres") or shutil.which("postgres"),
+}
+SECONDS = 900
+
+
+def main() -> int:
+    missing = [package for package, there in NEEDED.items() if not there()]
+    if not missing:
+        return 0
+    if os.getuid() != 0 or not shutil.which("apt-get"):
+        print(f"not installed, and not to be installed from here: {', '.join(missing)}; their tests skip", file=sys.stderr)
+        return 0
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["update", "-q"], ["install", "-q", "-y", "--no-install-recommends", *missing]):
+        done = subprocess.run(["apt-get", *command], check=False, env=quiet, stdout=sys.stderr, timeout=SECONDS)
+        if done.returncode:
+            print(f"apt-get {command[0]} failed with {done.returncode}; tests that need {', '.join(missing)} skip", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
