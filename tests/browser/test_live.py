@@ -36,6 +36,25 @@ def test_an_empty_store_says_how_to_begin_and_turns_by_itself(server: World, per
     expect(person.page.get_by_role("link", name=re.compile("tea shop's site"))).to_be_visible()
 
 
+def test_a_demo_run_is_loaded_by_a_click_and_fills_the_page(server: World, person: Person) -> None:
+    person.expected = "409"  # the browser itself notes that the second one was refused
+    server.served.demonstration.pace = 0.3
+    person.opens(server.url)
+    person.button("Load a demo run").click()
+    run = person.page.get_by_role("link", name=re.compile("tea shop's site"))
+    expect(run).to_contain_text("working")
+    expect(run).to_contain_text(re.compile(r"[0-4]/[3-5]"))
+    person.presses("Control+k")
+    person.button("Load a demo run").click()
+    person.sees("A demo run is playing already")
+    person.presses("Escape")
+    expect(run).to_contain_text("5/5")
+    expect(run).to_contain_text("completed")
+    run.click()
+    expect(person.page.get_by_role("heading", level=1)).to_contain_text("tea shop's site")
+    expect(person.page.get_by_role("article", name="sub-task")).to_have_count(4)
+
+
 def test_a_run_grows_and_what_is_read_stays_in_its_place(unhurried: World, person: Person) -> None:
     unhurried.start(0.3)
     person.opens(f"{unhurried.url}/latest")
