@@ -47,3 +47,5 @@ class Sketch(Struct, array_like=True, gc=False):
     outcome_at: int = 0
     session: Raw = PASSED
     stated: Stated | None = None
+    extra: Raw = PASSED
+    loops: int = 0
