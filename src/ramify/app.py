@@ -19,6 +19,7 @@ from ramify.ingest import Ingest
 from ramify.intake import Batch, Intake, batch_shape, import_all
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation
+from ramify.query.flags import Patience
 from ramify.query.service import Answer, Questions
 from ramify.rebuild import rebuild
 from ramify.settings import Settings, load
@@ -41,7 +42,7 @@ class Ramify:
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store = store
         self.settings = settings
-        self.questions = Questions(store)
+        self.questions = Questions(store, Patience(settings.stalled_after))
         self.rules = rules_of(settings)
         self.prices = prices_of(settings)
         self._ingest: Ingest | None = None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, structs
 
 from ramify import reporting
-from ramify.linking import decide, sums
+from ramify.linking import decide, loops, sums
 from ramify.linking.world import Rules, World
 from ramify.model import ids
 from ramify.model.entity import Call, Entity
@@ -204,6 +204,7 @@ class Ingest:
         unreadable: list[tuple[str, int, str]] = []
         kept = [self._take(seen, unreadable) for seen in batch]
         sums.compare(self.world)
+        loops.count_again(self.world)
         rows = self.world.dirty
         aliases = [Ref(old, "ramify:task", "tasks", new) for old, new in self.world.aliases.items()]
         changes = Changes(rows, self.world.added, (*refs_of(rows), *aliases), tuple(unreadable))

@@ -16,6 +16,7 @@ from aiohttp import web
 from ramify.capture.allocator import reuse_memory
 from ramify.capture.proxy import SERVER_OPTIONS, Proxy
 from ramify.capture.tee import Sink
+from ramify.demonstration import Demonstration
 from ramify.model.mistake import UserMistake
 from ramify.settings import Settings
 from ramify.web.app import make_app
@@ -28,6 +29,7 @@ BACKLOG = 1024
 class Running(Served, Protocol):
     settings: Settings
     proxy: Any
+    demonstration: Any
 
     @property
     def pipeline(self) -> Sink: ...
@@ -73,11 +75,13 @@ async def until_interrupted(ramify: Running, clock: Callable[[], int]) -> int:
 async def listening(ramify: Running, clock: Callable[[], int]) -> AsyncIterator[str]:
     """Gives the address under which clients on this machine reach us."""
     settings = ramify.settings
-    proxy = Proxy(
-        settings.anthropic_upstream, ramify.pipeline, settings.project or "default", clock, ramify.new_id,
-        ramify.fingerprint, settings.body_limit,
-    )
+
+    def watching(upstream: str, project: str) -> Proxy:
+        return Proxy(upstream, ramify.pipeline, project, clock, ramify.new_id, ramify.fingerprint, settings.body_limit)
+
+    proxy = watching(settings.anthropic_upstream, settings.project or "default")
     ramify.proxy = proxy.handle
+    demonstration = ramify.demonstration = Demonstration(watching)
     runner = web.AppRunner(make_app(ramify), shutdown_timeout=2.0, **SERVER_OPTIONS)
     await runner.setup()
     listener = bound(settings.host, settings.port)
@@ -88,6 +92,7 @@ async def listening(ramify: Running, clock: Callable[[], int]) -> AsyncIterator[
         shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
         yield f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
     finally:
+        await demonstration.close()
         await runner.cleanup()
         await proxy.close()
 

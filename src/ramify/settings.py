@@ -115,6 +115,14 @@ SETTINGS = (
         "where no session is known",
     ),
     Setting(
+        "stalled_after",
+        "capture",
+        "2m",
+        read_duration,
+        "10m",
+        "how long a task that works may be silent, with nobody at work under it, before it is said to be stalled",
+    ),
+    Setting(
         "body_limit",
         "capture",
         "64MiB",
@@ -180,6 +188,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     anthropic_upstream: str = "https://api.anthropic.com"
     spawn_tools: tuple[str, ...] = ("Agent", "Task", "task")
     match_window: int = 24 * HOUR
+    stalled_after: int = 120
     body_limit: int = 64 * 2**20
     queue_limit: int = 20_000
     queue_bytes: int = 128 * 2**20

@@ -2,12 +2,16 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from ramify.demo import scenario
 from ramify.demo.scenario import script
+from ramify.demo.upstream import prompt
+from ramify.demo.wire import Json, Reply
 from tests.browser.person import Person
 from tests.browser.world import World, world
 
@@ -36,6 +40,25 @@ def test_an_empty_store_says_how_to_begin_and_turns_by_itself(server: World, per
     expect(person.page.get_by_role("link", name=re.compile("tea shop's site"))).to_be_visible()
 
 
+def test_a_demo_run_is_loaded_by_a_click_and_fills_the_page(server: World, person: Person) -> None:
+    person.expected = "409"  # the browser itself notes that the second one was refused
+    server.served.demonstration.pace = 0.3
+    person.opens(server.url)
+    person.button("Load a demo run").click()
+    run = person.page.get_by_role("link", name=re.compile("tea shop's site"))
+    expect(run).to_contain_text("working")
+    expect(run).to_contain_text(re.compile(r"[0-4]/[3-5]"))
+    person.presses("Control+k")
+    person.button("Load a demo run").click()
+    person.sees("A demo run is playing already")
+    person.presses("Escape")
+    expect(run).to_contain_text("5/5")
+    expect(run).to_contain_text("completed")
+    run.click()
+    expect(person.page.get_by_role("heading", level=1)).to_contain_text("tea shop's site")
+    expect(person.page.get_by_role("article", name="sub-task")).to_have_count(4)
+
+
 def test_a_run_grows_and_what_is_read_stays_in_its_place(unhurried: World, person: Person) -> None:
     unhurried.start(0.3)
     person.opens(f"{unhurried.url}/latest")
@@ -60,6 +83,29 @@ def test_a_transcript_grows_while_it_is_read(unhurried: World, person: Person) -
     card = person.page.get_by_role("article", name="sub-task Run the tests")
     expect(card).to_be_visible()
     person.sees("214 passed. The product page now takes")
+
+
+def test_who_stands_still_is_said_without_any_news(person: Person) -> None:
+    person.expected = "ERR_"  # the server stops before the page does
+    usual = script()
+
+    def held(body: Json) -> Reply:
+        reply = usual(body)
+        return replace(reply, hold_after=2) if prompt(body) == scenario.COVERAGE else reply
+
+    with world(held, stalled_after=2) as server:
+        server.start(0.0)
+        person.opens(f"{server.url}/latest")
+        person.tab("Tree").click()
+        silent = person.row("Look at the tests")
+        expect(silent).to_contain_text("working")
+        expect(silent.get_by_text("stalled")).to_be_visible()
+        expect(person.row("tea shop's site").get_by_text("stalled")).to_have_count(0)
+        expect(person.page.get_by_role("status").filter(has_text="has been silent for")).to_contain_text("1 task above waits for it")
+        person.opens(server.url)
+        run = person.page.get_by_role("link", name=re.compile("tea shop's site"))
+        expect(run).to_contain_text("working")
+        expect(run.get_by_text("stalled")).to_have_count(0)
 
 
 def test_a_held_page_does_not_move_until_it_is_let_go(server: World, person: Person) -> None:

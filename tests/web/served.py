@@ -91,10 +91,18 @@ class Feed:
             await self.arrived.wait()
 
 
+class Silent:
+    """A demonstration that always plays already."""
+
+    def begin(self) -> str | None:
+        return None
+
+
 class Small:
     def __init__(self, token: str | None = None) -> None:
         self.questions = HandMade()
         self.hub = Feed()
+        self.demonstration = Silent()
         self.token = token
         self.acts: list[tuple[str, ...]] = []
         self.observed: list[Observation] = []

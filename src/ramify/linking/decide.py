@@ -101,6 +101,7 @@ def answered(world: World, event: ModelAnswered, price: Price, version: str) -> 
         if atom.digest is not None
     )
     call.uses = tuple(use.id for use in event.part.uses) if event.part else ()
+    call.signs = tuple(use.sign for use in event.part.uses) if event.part else ()
     _refuse_earlier_end(call)
     put_answer_chain(call)
     before_usage = rollup.counted(call)

@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from ramify.linking import corrected, sessions, toolcalls
+from ramify.linking import corrected, loops, sessions, toolcalls
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Conversation, Task
@@ -35,6 +35,7 @@ def change(world: World, call: Call, before: Usage, tools: int) -> None:
     task = world.task(call.task)
     if task is not None and len(call.uses) != tools:
         task.tool_calls += len(call.uses) - tools
+        loops.join(world, task, call, newest=not tools and task.last == call.id)
         world.save("tasks", task)
     if delta != NOTHING:
         for table, row in (("tasks", world.task(call.task)), ("conversations", world.conversation(call.conversation))):
@@ -169,6 +170,8 @@ def _leave(world: World, call: Call, id: str) -> None:
     task.calls -= 1
     task.usage = task.usage - counted(call)
     task.tool_calls -= len(call.uses)
+    if call.signs:
+        loops.doubt(world, id)
     if task.calls <= 0 and (task.stated is None or task.stated.guessed):
         drop(world, task)
         return
@@ -236,7 +239,9 @@ def _join(world: World, call: Call) -> None:
     task.calls += 1
     task.usage = task.usage + counted(call)
     task.tool_calls += len(call.uses)
-    if (call.started, call.id) >= (task.last_started, task.last):
+    newest = (call.started, call.id) >= (task.last_started, task.last)
+    loops.join(world, task, call, newest)
+    if newest:
         _set_last(task, call)
     world.save("tasks", task)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from msgspec import structs
 
-from ramify.linking import results, rollup, speaker, turns, warmups
+from ramify.linking import loops, results, rollup, speaker, turns, warmups
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call
@@ -47,7 +47,7 @@ def take_back(world: World, event: ModelAnswered, price: Price) -> None:
     call.started = call.ended = call.order = 0
     call.session = call.told_agent = call.parent_agent = call.under = call.beside = ""
     call.model = call.request_id = call.stop_reason = call.response = ""
-    call.sources, call.uses, call.status = (), (), "ok"
+    call.sources, call.uses, call.signs, call.status = (), (), (), "ok"
     for other in _tellers(world, call):
         if other.scope is not None:
             _tell(call, other, other.scope)
@@ -88,7 +88,8 @@ def _tell(call: Call, event: ModelAnswered, scope: Scope) -> None:
     call.response = min(call.response or event.response, event.response)
     call.status = "aborted" if event.status == "aborted" else call.status
     if event.part is not None:
-        call.uses = tuple(sorted({*call.uses, *(use.id for use in event.part.uses if use.id)}))
+        fresh = [(use.id, use.sign) for use in event.part.uses if use.id]
+        call.uses, call.signs = loops.signed([*zip(call.uses, call.signs, strict=True), *fresh])
 
 
 def _count(call: Call, event: ModelAnswered, price: Price) -> None:
@@ -132,6 +133,8 @@ def _settle(world: World, was: Call, call: Call) -> None:
             turns.put_on_line(world, call)
     elif not call.twin:
         rollup.change(world, call, rollup.counted(was), len(was.uses))
+        if was.uses and was.signs != call.signs:
+            loops.doubt(world, call.task)
     world.unplaced[call.id] = None
     if wire := world.call(call.twin):
         world.unplaced[wire.id] = None

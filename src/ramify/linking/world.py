@@ -65,6 +65,7 @@ class World:
         self.doubted: dict[str, None] = {}  # messages that may be prompts, or no longer
         self.retold: dict[str, None] = {}  # tasks of which a report said something new
         self.recounted: dict[str, None] = {}  # conversations whose client's sums must be compared again
+        self.recalled: dict[str, None] = {}  # tasks whose repetitions must be counted from the beginning
         self.aliases: dict[str, str] = {}  # ids that root tasks had before a report told of their prompt
         self._keys.begin()
 

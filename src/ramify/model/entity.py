@@ -148,6 +148,7 @@ class Call(Struct, array_like=True):
     trace: str = ""  # the distributed trace that it is part of
     origin: str = ""  # the opening with which its line began
     beside: str = ""  # a message of it on a side line, where the agent itself is not named
+    signs: tuple[bytes, ...] = ()  # of each use, what was asked for: the tool and its input
     protocol: str = ""  # empty: Anthropic's wire, or a report about it
     details: dict[str, Any] = field(default_factory=dict)
 
@@ -236,6 +237,9 @@ class Task(Struct, array_like=True):
     session: str = ""
     stated: Stated | None = None
     extra: Usage = NOTHING  # booked here, because no call explains it
+    loops: int = 0  # how often it did the same thing in a row, at most
+    tail: bytes = b""  # what it did last
+    tail_run: int = 0  # and how often by then
     # of protocols in which tasks have ids of their own: what they say outright
     protocol: str = ""  # empty: Claude's
     status: str = ""  # wins over everything that could be judged

@@ -32,6 +32,7 @@ class Use(Struct, frozen=True):
     agent_type: str = ""
     text: str = ""  # the prompt itself
     path: str = ""  # the file that it is about
+    sign: bytes = b""  # what is asked for, whoever asks and when: the tool and its input
 
 
 class Result(Struct, frozen=True):

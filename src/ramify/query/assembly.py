@@ -8,6 +8,7 @@ from ramify.model.moment import iso
 from ramify.query import family, kept
 from ramify.query.branches import branch_names
 from ramify.query.content import Content, result_value
+from ramify.query.flags import Patience, flags_of, is_stalled
 from ramify.query.shapes import call_shape, conversation_shape, task_shape, task_status, usage_shape
 from ramify.storage.base import Ask, Store
 
@@ -15,10 +16,13 @@ Answer = dict[str, Any]
 WAITING = "waiting for a child"  # at work, by way of another
 
 
-def task_shapes(store: Store, tasks: Sequence[Task], under: family.Under | None = None) -> list[Answer]:
+def task_shapes(
+    store: Store, tasks: Sequence[Task], patience: Patience, under: family.Under | None = None
+) -> list[Answer]:
     names = branch_names(store, (task.conversation for task in tasks))
     under = family.descend(store, list(tasks)) if under is None else under
     above = family.ancestry(store, tasks)
+    since = patience.since()
     shapes: list[Answer] = []
     for task in tasks:
         shape = task_shape(task, names.get(task.line))
@@ -28,6 +32,8 @@ def task_shapes(store: Store, tasks: Sequence[Task], under: family.Under | None 
         shape["subtasks"] = len(under.get(task.id, []))
         if shape["status"] == "working" and any(task_status(child) == "working" for child in under.get(task.id, [])):
             shape["native_status"] = WAITING
+        if shape["status"] == "working":
+            shape["flags"] = flags_of(task, is_stalled(task, "working", family.is_busy(task, under), since))
         shapes.append(shape)
     return shapes
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ramify.model.entity import Task
 from ramify.model.sketch import Sketch
 from ramify.model.usage import Usage
+from ramify.query.shapes import task_status
 from ramify.storage.base import Store
 
 DEEPEST = 200
@@ -81,6 +82,19 @@ def tree_usage(task: Task, family: Under) -> Usage:
         total = total + one.usage
         waiting += family.get(one.id, [])
     return total
+
+
+def is_busy(task: Task, family: Under) -> bool:
+    """Whether anybody under it works."""
+    waiting, passed = list(family.get(task.id, [])), {task.id}
+    while waiting:
+        one = waiting.pop()
+        if task_status(one) == "working":
+            return True
+        if one.id not in passed:
+            passed.add(one.id)
+            waiting += family.get(one.id, [])
+    return False
 
 
 def ancestry(store: Store, tasks: Iterable[Task]) -> dict[str, list[str]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ramify.model.entity import Line
 from ramify.model.sketch import Sketch
+from ramify.query.flags import LOOPING, flags_of, last_sign
 from ramify.query.shapes import DONE, task_closed, task_status
 from ramify.storage.base import Ask, Store
 
@@ -28,7 +29,7 @@ class Forest:
         self.agents: dict[str, int] = {}
         self.first: dict[str, int] = {}  # where each conversation begins
         self.active: dict[int, int] = {}  # of those that have not ended: the last sign of life
-        self.orphans: set[int] = set()
+        self.odd: dict[int, list[str]] = {}  # flags that do not depend on others, or on the time
         self.tops: list[int] = []  # roots
         self.homeless: list[int] = []  # their parent is not known
         self.under: defaultdict[int, list[int]] = defaultdict(list)
@@ -62,16 +63,16 @@ class Forest:
     def _cells(self, at: int, task: Sketch, endings: Endings) -> Cells:
         """Where nobody said anything, the last call tells, and there are only a few ways to end."""
         usage, link = task.usage, task.link
-        if task.outcome or task.stated is not None:
+        if task.outcome or task.stated is not None or task.status:
             word, closed = task_status(task), task_closed(task)
         else:
             last = task.last_status, task.last_stop
             word = endings.get(last) or endings.setdefault(last, task_status(task))
             closed = task.last_ended if word in DONE else 0
         if not closed:
-            self.active[at] = max(task.last_started, task.last_ended)
-        if link is None and task.kind == "sub":
-            self.orphans.add(at)
+            self.active[at] = last_sign(task)
+        if task.loops >= LOOPING or (link is None and task.kind == "sub") or task.flags:
+            self.odd[at] = flags_of(task)
         self.first.setdefault(task.conversation, at)
         # A stand-in begins with @: nobody named the agent.
         agent = task.agent_type or ("" if task.agent.startswith("@") else task.agent)

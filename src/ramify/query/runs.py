@@ -7,6 +7,7 @@ from ramify.model.entity import Task
 from ramify.model.sketch import Sketch
 from ramify.model.usage import NOTHING
 from ramify.query.branches import branch_names
+from ramify.query.flags import USUAL, Patience, flags_of, is_stalled
 from ramify.query.paging import read_cursor, write_cursor
 from ramify.query.related import by_parent, related, walk
 from ramify.query.resolve import resolve
@@ -25,7 +26,7 @@ class Wanted(NamedTuple):
     words: str | None = None
 
 
-def runs(store: Store, wanted: Wanted, limit: int, cursor: str | None) -> Shape:
+def runs(store: Store, wanted: Wanted, limit: int, cursor: str | None, patience: Patience = USUAL) -> Shape:
     """What is filtered is judged, not stored: pages are read until one is full. `hidden` were left out on the way."""
     where = {"kind": "root"} | ({"project": wanted.project} if wanted.project else {})
     if wanted.conversation:
@@ -35,7 +36,7 @@ def runs(store: Store, wanted: Wanted, limit: int, cursor: str | None) -> Shape:
     hidden = 0
     while True:
         rows = store.page("tasks", Ask("opened", where, limit, read_cursor(cursor)))
-        shapes = run_shapes(store, [row for row in rows if isinstance(row, Task)])
+        shapes = run_shapes(store, [row for row in rows if isinstance(row, Task)], patience.since())
         kept = [shape for shape in shapes if fits(shape)]
         hidden += len(shapes) - len(kept)
         items += kept
@@ -57,21 +58,23 @@ def fitting(status: str | None, words: str | None) -> Callable[[Shape], bool]:
     return fits
 
 
-def run_shapes(store: Store, roots: list[Task]) -> list[Shape]:
+def run_shapes(store: Store, roots: list[Task], since: int) -> list[Shape]:
     conversations = {task.conversation for task in roots}
     under = {one: by_parent(related(store, one)) for one in conversations}
     names = branch_names(store, conversations)
-    return [run_shape(root, names.get(root.line), under[root.conversation]) for root in roots]
+    return [run_shape(root, names.get(root.line), under[root.conversation], since) for root in roots]
 
 
-def run_shape(root: Task, branch: str | None, under: dict[str, list[Sketch]]) -> Shape:
+def run_shape(root: Task, branch: str | None, under: dict[str, list[Sketch]], since: int) -> Shape:
     family = list(walk(root, under))
     usage = sum((task.usage for task in family), NOTHING)
+    far = progress([task_status(task) for task in family[1:]])
     return {
         **task_shape(root, branch),
+        "flags": flags_of(root, is_stalled(root, task_status(root), far["working"] > 0, since)),
         "subtasks": len(under.get(root.id, ())),
         "tree_usage": usage_shape(usage),
-        "progress": progress([task_status(task) for task in family[1:]]),
+        "progress": far,
     }
 
 

@@ -9,6 +9,7 @@ from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes,
 from ramify.query.breakdown import breakdown
 from ramify.query.content import Content
 from ramify.query.errors import Ambiguous, BadQuestion, NotFound
+from ramify.query.flags import USUAL, Patience
 from ramify.query.outline import outline
 from ramify.query.paging import ALL, cut, read_cursor, read_place, write_cursor, write_place
 from ramify.query.reasons import why, why_all
@@ -25,8 +26,9 @@ __all__ = ["Ambiguous", "Answer", "BadQuestion", "NotFound", "Questions"]
 class Questions:
     """`tree=True` means with everything under it. Lists answer `{"items": [...], "next": cursor or None}`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, patience: Patience = USUAL) -> None:
         self.store = store
+        self.patience = patience
 
     def seq(self) -> int:
         return self.store.seq()
@@ -44,7 +46,7 @@ class Questions:
     ) -> Answer:
         if ids is not None:
             found = [row for row in self.store.among("tasks", "id", ids) if isinstance(row, Task)]
-            return {"items": task_shapes(self.store, found), "next": None}
+            return {"items": task_shapes(self.store, found, self.patience), "next": None}
         where = _given(project=project, kind="root" if roots else None)
         if conversation:
             where["conversation"] = resolve(self.store, conversation, ("conversations",))[1].id
@@ -52,7 +54,7 @@ class Questions:
         after = cursor
         while True:  # status is judged, not stored: pages are read until one is full
             rows, after = self._page("tasks", "opened", where, limit, after, {"kind": "none"})
-            shapes = task_shapes(self.store, [row for row in rows if isinstance(row, Task)])
+            shapes = task_shapes(self.store, [row for row in rows if isinstance(row, Task)], self.patience)
             items += [shape for shape in shapes if status in (None, shape["status"])]
             if status is None or after is None or len(items) >= limit:
                 return {"items": items, "next": after}
@@ -90,7 +92,7 @@ class Questions:
         task = self._task(id)
         # Under a root lies most of its conversation: that is read at once, and not level by level.
         under = by_parent(related(self.store, task.conversation)) if task.kind == "root" and not task.parent else None
-        shape = task_shapes(self.store, [task], under)[0]
+        shape = task_shapes(self.store, [task], self.patience, under)[0]
         shape["artifacts"] = kept.artifacts_of(self.store, task)
         return shape
 
@@ -152,7 +154,7 @@ class Questions:
         if isinstance(row, Call | ToolCall):
             row = self._task_above(row)
         assert isinstance(row, Task | Conversation)
-        return {"seq": seq, **outline(self.store, row)}
+        return {"seq": seq, **outline(self.store, row, self.patience)}
 
     def subtasks(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
         """Of a task; of one model call or tool call, those that it started."""
@@ -166,7 +168,7 @@ class Questions:
         elif isinstance(row, ToolCall):
             direct = [child for child in direct if child.id == row.child or child.id in row.children]
         found = [one for child in direct for one in (child, *_flat(under, child.id))] if tree else direct
-        return self._cut(task_shapes(self.store, found), limit, cursor)
+        return self._cut(task_shapes(self.store, found, self.patience), limit, cursor)
 
     def tools(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
         calls = self._calls_of(id, tree)
@@ -294,7 +296,7 @@ class Questions:
     def _trees(self, roots: list[Task]) -> list[Answer]:
         under = family.descend(self.store, roots)
         every = [*roots, *(task for tasks in under.values() for task in tasks)]
-        shapes = {shape["id"]: shape for shape in task_shapes(self.store, every, under)}
+        shapes = {shape["id"]: shape for shape in task_shapes(self.store, every, self.patience, under)}
         for task in every:
             shapes[task.id]["children"] = [shapes[child.id] for child in under.get(task.id, [])]
         return [shapes[task.id] for task in roots]

@@ -9,6 +9,7 @@ from ramify.model.moment import iso
 from ramify.model.rules import RULES
 from ramify.model.sketch import Sketch
 from ramify.model.usage import Usage
+from ramify.query.flags import flags_of
 
 Shape = dict[str, Any]
 DONE = ("completed", "failed", "canceled", "rejected")
@@ -124,7 +125,7 @@ def task_shape(task: Task, branch: str | None) -> Shape:
         "agent_type": task.agent_type or None,
         "status": task_status(task),
         "native_status": task.native_status or (task.stated.native if task.stated else "") or task.last_stop or task.last_status or None,
-        "flags": [*(["orphan"] if task.kind == "sub" and task.link is None else []), *task.flags],
+        "flags": flags_of(task),
         "conversation": task.conversation,
         "branch": branch,
         "operation": task.operation or None,

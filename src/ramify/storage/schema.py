@@ -58,6 +58,8 @@ STEPS: tuple[str, ...] = (
     """,
     # Keys have another form: what was derived before is derived again before anything is added to it.
     "INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1",
+    # Tasks know what they repeat: likewise.
+    "INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1",
     # Protocols in which tasks have ids, tool calls, artifacts and operations of their own.
     """
     ALTER TABLE tools ADD COLUMN task TEXT NOT NULL DEFAULT '';

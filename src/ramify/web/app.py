@@ -2,7 +2,7 @@
 
 from aiohttp import web
 
-from ramify.web import calls, conversations, links, observations, overview, reports, tasks
+from ramify.web import calls, conversations, demo, links, observations, overview, reports, tasks
 from ramify.web.answering import serving, threads
 from ramify.web.errors import errors
 from ramify.web.guard import guard
@@ -53,6 +53,7 @@ ROUTES = (
           takes="Batch"),
     Route("POST", "/api/hooks/claude", reports.hook, "Take what a hook of the Claude client is told", "Nothing",
           takes="Object"),
+    Route("POST", "/api/demo", demo.played, "Let a scripted run play, into this store", "Playing", takes="Object"),
     Route("DELETE", "/api/links/{child}", links.unlinked, "Say that a task belongs to nothing", "Object"),
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ from ramify.web.shapes import SHAPES
 
 IN_PATH = re.compile(r"\{(\w+)\}")
 SCHEMAS = "#/components/schemas/"
-WITHOUT_SEQ = ("Error", "Taken", "Nothing")  # said without looking at the store
+WITHOUT_SEQ = ("Error", "Taken", "Playing", "Nothing")  # said without looking at the store
 SEQ = {"type": "integer", "description": "the log's sequence number that this answer rests on"}
 
 Document = dict[str, Any]

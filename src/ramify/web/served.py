@@ -1,4 +1,4 @@
-"""What the web layer needs from the rest: the questions, two acts, the live feed, the capture proxy and a place for reports."""
+"""What the web layer needs from the rest: the questions, acts, the live feed, the capture proxy and a place for reports."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
@@ -21,6 +21,11 @@ class Hub(Protocol):
         of them: it was too slow, `since` is too long ago, or the server stops."""
 
 
+class Demonstration(Protocol):
+    def begin(self) -> str | None:
+        """The session that begins to play; None while another still does."""
+
+
 class Served(Protocol):
     @property
     def questions(self) -> Questions: ...
@@ -28,6 +33,8 @@ class Served(Protocol):
     def hub(self) -> Hub: ...
     @property
     def proxy(self) -> Serve: ...
+    @property
+    def demonstration(self) -> Demonstration: ...
     @property
     def token(self) -> str | None: ...
     @property

@@ -245,11 +245,17 @@ class Taken(Struct):
     taken: int
 
 
+class Playing(Struct):
+    """The session of the demo run that has begun."""
+
+    session: str
+
+
 class Nothing(Struct):
     """An empty object: an answer to a hook that asks for nothing."""
 
 
 SHAPES: tuple[type[Struct], ...] = (
     Task, TaskTree, Tree, Call, ToolCall, Reasoning, Message, Conversation, Why, Breakdown, Object, Error,
-    NewLink, Batch, Taken, Nothing,
+    NewLink, Batch, Taken, Playing, Nothing,
 )  # fmt: skip

@@ -14,7 +14,8 @@ def listed(asked: Asked) -> Answer:
     if given["roots"] and not ids:
         del given["roots"]
         limit, cursor = given.pop("limit"), given.pop("cursor")
-        return runs(asked.ramify.questions.store, Wanted(words=words, **given), limit, cursor)
+        questions = asked.ramify.questions
+        return runs(questions.store, Wanted(words=words, **given), limit, cursor, questions.patience)
     if words:
         raise UserMistake('"words" is only known for root tasks', "Add roots=true, or use /api/search")
     return asked.ramify.questions.tasks(ids=ids.split(",") if ids else None, **given)

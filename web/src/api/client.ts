@@ -1,6 +1,6 @@
 /** One function for each question and act. Errors of the server come out as ApiError, with its own words. */
 import type {
-  CacheEntry, Call, Completeness, Conversation, Health, Hit, Message, Observed, Reasoning, Skeleton, Stats, Task, ToolCall, Why,
+  CacheEntry, Call, Completeness, Conversation, Health, Hit, Message, Observed, Playing, Reasoning, Skeleton, Stats, Task, ToolCall, Why,
 } from "./types.gen";
 
 export interface Listed<Item> {
@@ -110,6 +110,7 @@ export const api = {
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ child, parent }),
     }),
+  demo: () => asked<Playing>(address("demo"), { method: "POST", headers: { "content-type": "application/json" }, body: "{}" }),
   unlink: (child: string) => asked<Seen<Why>>(address(`links/${one(child)}`), { method: "DELETE" }),
 };
 

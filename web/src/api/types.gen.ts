@@ -253,6 +253,10 @@ export interface Observed {
   body: string;
 }
 
+export interface Playing {
+  session: string;
+}
+
 export interface Progress {
   tasks: number;
   done: number;

@@ -18,6 +18,7 @@ import { Start } from "./Start";
 const STATUSES = ["working", "completed", "failed", "canceled"];
 const PAGE = 100;
 const LEAST_PAUSE = 700;
+const ASKED_AGAIN = 15_000; // who stands still sends no news
 const DAY = 86_400_000; // what was never seen to end is not said to have worked for weeks
 
 export function Runs() {
@@ -148,6 +149,8 @@ function useRuns(status: string, words: string) {
   const [limit, grow] = useState(PAGE);
   const [round, next] = useState(0);
   const key = `${status}\n${words}\n${limit}`;
+  const working = useRef(false);
+  working.current = state.list?.items.some((task) => task.status === "working") ?? false;
   useEffect(() => {
     let current = true;
     let timer: ReturnType<typeof setTimeout> | null = null;
@@ -171,9 +174,11 @@ function useRuns(status: string, words: string) {
       }, pause);
     };
     const leave = feed.listen({ changed: soon, restart: soon });
+    const asking = setInterval(() => working.current && soon(), ASKED_AGAIN);
     return () => {
       current = false;
       leave();
+      clearInterval(asking);
       if (timer) clearTimeout(timer);
     };
   }, [key, round]);

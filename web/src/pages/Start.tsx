@@ -1,5 +1,6 @@
 /** For a newcomer: how to see the first run, in one line. It turns by itself when something arrives. */
 import { api } from "../api/client";
+import { LoadDemo } from "../panes/Demo";
 import { Copy } from "../ui/Text";
 import { useAnswer, useNow } from "../ui/hooks";
 
@@ -10,13 +11,17 @@ export function Start() {
   const ways: [string, string, string][] = [
     ["Run a program and see what it does", "ramify run claude", "Nothing to set up: its traffic passes through here, and its tree is printed when it ends."],
     ["Point any client of the Messages API here", `export ANTHROPIC_BASE_URL=${here}`, "Then start it as always, in the same terminal."],
-    ["See a run that plays itself", "ramify demo", "Needs no key and no network; it has a store of its own that is thrown away."],
     ["Load what is already there", "ramify import ~/.claude", "Claude Code's own transcripts, of any age; recorded exchanges and streams work too."],
   ];
   return (
     <section className="start" aria-label="start">
       <h1>Nothing was seen yet</h1>
       <p className="lead">Ramify shows what your agents, and the agents they started, really did. Let it see something:</p>
+      <div className="first-way">
+        <h2>See one that plays itself</h2>
+        <LoadDemo />
+        <p className="faint">Six agents look into a slow website, live, through the real proxy and into this store (project “demo”). Needs no key and no network.</p>
+      </div>
       <ol>
         {ways.map(([title, command, words]) => (
           <li key={title}>

@@ -5,7 +5,6 @@ import { tally } from "../state/rows";
 import { certaintyOf } from "../state/status";
 import { NO_PROMPT, WAITING } from "../state/sources";
 import { firstLine } from "../state/text";
-import { isStalled } from "../state/waits";
 import { CertaintyMark, Flags, Progress, Status } from "../ui/Marks";
 import { rowId } from "../ui/Virtual";
 import { useNow } from "../ui/hooks";
@@ -72,7 +71,6 @@ export function TaskRow({ row, selected, select, fold, open, rest, tail }: Prope
 
 function TaskWords({ row }: { row: Row & { kind: "task" } }) {
   const { node } = row;
-  const now = useNow(node.status === "working");
   return (
     <>
       <Status status={node.status} more={node.sums.working > 1 && node.status === "working" ? WAITING : ""} />
@@ -82,7 +80,7 @@ function TaskWords({ row }: { row: Row & { kind: "task" } }) {
       </span>
       {row.loose && <span className="chip warning">unattached</span>}
       <CertaintyMark certainty={node.certainty} rule={node.rule} />
-      <Flags flags={isStalled(node, now) ? [...node.flags, "stalled"] : node.flags} />
+      <Flags flags={node.flags} />
       <Progress done={node.sums.done - (node.end !== null ? 1 : 0)} all={node.sums.tasks - 1} failed={node.sums.failed - (node.status === "failed" ? 1 : 0)} />
     </>
   );

@@ -7,7 +7,7 @@ import { Telling } from "../state/telling";
 import { NO_PROMPT, WAITING, roleWords } from "../state/sources";
 import { firstLine, peek } from "../state/text";
 import type { Item, ToolUse } from "../state/transcript";
-import { LOOPING, toolSummary } from "../state/transcript";
+import { REPEATED, toolSummary } from "../state/transcript";
 import { toggle } from "../state/view";
 import { CertaintyMark, Flags, Status } from "../ui/Marks";
 import { LongText, Value } from "../ui/Text";
@@ -180,14 +180,14 @@ function ToolGroup({ item, select, selected }: ToolsProperties) {
   const open = !many || view.toggled.includes(id);
   return (
     <div className="turn tools">
-      {(many || item.loops >= LOOPING) && (
+      {(many || item.loops >= REPEATED) && (
         <header>
           {many && (
             <button type="button" className="quiet" aria-expanded={open} onClick={() => adjust({ toggled: toggle(view.toggled, id) })}>
               {open ? "▾" : "▸"} {count(item.tools.length, "tool call")}: {toolSummary(item.tools)}
             </button>
           )}
-          {item.loops >= LOOPING && <span className="chip warning">looping: the same call {item.loops} times</span>}
+          {item.loops >= REPEATED && <span className="chip">the same call {item.loops} times</span>}
         </header>
       )}
       {open && item.tools.map((tool) => <Tool key={tool.id} tool={tool} select={select} selected={selected === `tool:${tool.id}`} />)}

@@ -6,7 +6,9 @@ import type { Change } from "../api/types.gen";
 import { FrameQueue, Observable } from "./store";
 import type { Tree } from "./tree";
 import { applyChange, buildTree, sumUp } from "./tree";
+import { doubtful } from "./waits";
 
+const ASKED_AGAIN = 5_000; // milliseconds between two questions about who stands still
 const SELDOM = 500; // milliseconds between two drawings for a page that is behind
 
 export type Heard = (change: Change) => void;
@@ -39,7 +41,11 @@ export class Run extends Observable implements Listener {
   open(): () => void {
     this.leave = this.feed.listen(this);
     void this.load();
-    return () => this.leave?.();
+    const asking = setInterval(() => void this.askFlags(), ASKED_AGAIN);
+    return () => {
+      clearInterval(asking);
+      this.leave?.();
+    };
   }
 
   /** Told of every change of a call or tool, for panes that show more than the tree. */
@@ -82,6 +88,21 @@ export class Run extends Observable implements Listener {
 
   restart(): void {
     void this.load();
+  }
+
+  /** The clock alone can change a flag; a question that fails is asked again the next time. */
+  async askFlags(): Promise<void> {
+    const nodes = this.tree && !this.paused ? doubtful(this.tree) : [];
+    if (!nodes.length) return;
+    const answer = await api.tasks(nodes.map((node) => node.id)).catch(() => null);
+    let moved = false;
+    for (const task of answer?.items ?? []) {
+      const node = this.tree?.nodes.get(task.id);
+      if (!node || node.flags.join() === task.flags.join()) continue;
+      node.flags = task.flags;
+      moved = true;
+    }
+    if (moved) this.touched();
   }
 
   private apply(change: Change): void {

@@ -43,7 +43,7 @@ interface Block {
   source?: { type?: string; media_type?: string; data?: string };
 }
 
-export const LOOPING = 3;
+export const REPEATED = 3; // worth a word; whether a task loops, the server says
 const blocksOf = (message: Message): Block[] => message.blocks as Block[];
 
 /** `children` are the tasks that this one gave; they stand at the call that started them. */
@@ -128,7 +128,7 @@ function toolOf(block: Block, result: Block | undefined, child: string | null, m
   };
 }
 
-/** Tool calls that follow each other are one block; the same call again and again is a loop. */
+/** Tool calls that follow each other are one block; the same call again and again is said to be the same. */
 function gathered(items: Item[]): Item[] {
   const found: Item[] = [];
   for (const item of items) {

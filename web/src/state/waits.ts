@@ -1,11 +1,20 @@
 /** Who waits for whom, and what stands still: only the deepest cause is named. */
 import type { Node, Tree } from "./tree";
 
-export const SILENT = 60_000;
+export const isStalled = (node: Node): boolean => node.flags.includes("stalled");
 
-/** Works, has nobody working under it, and gave no sign of life for a while. */
-export function isStalled(node: Node, now: number): boolean {
-  return node.status === "working" && node.sums.working === 1 && now - node.active > SILENT;
+const MOST = 100; // in one question
+
+/** Whether somebody stands still is for the server to say, and it changes without any news: these are worth asking
+ * about, the most silent first. Who waits for somebody at work is not, unless it was said to stand still before. */
+export function doubtful(tree: Tree): Node[] {
+  const found: Node[] = [];
+  const waiting = [...tree.roots, ...tree.unattached];
+  for (let node = waiting.pop(); node; node = waiting.pop()) {
+    if (isStalled(node) || (node.status === "working" && node.sums.working === 1)) found.push(node);
+    for (const child of node.children) if (child.sums.working > 0) waiting.push(child);
+  }
+  return found.sort((one, other) => one.active - other.active).slice(0, MOST);
 }
 
 export interface Wait {
@@ -20,7 +29,7 @@ export function stalls(tree: Tree, now: number): Wait[] {
   const waiting = tree.roots.map((node) => ({ node, above: 0 }));
   for (let next = waiting.pop(); next; next = waiting.pop()) {
     const { node, above } = next;
-    if (isStalled(node, now)) found.push({ node, silent: now - node.active, above });
+    if (isStalled(node)) found.push({ node, silent: now - node.active, above });
     for (const child of node.children) if (child.sums.working > 0) waiting.push({ node: child, above: above + 1 });
   }
   return found.sort((one, other) => other.silent - one.silent);

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { ApiError, api } from "../api/client";
 import { KEYS } from "../state/keys";
 import type { View } from "../state/view";
+import { LoadDemo } from "../panes/Demo";
 import { useKeys } from "./keyboard";
 import { conversationView, fresh, taskView, useNavigation } from "./navigation";
 
@@ -74,6 +75,12 @@ function Palette({ close }: { close: () => void }) {
         <button type="submit">Search</button>
       </form>
       <p className="faint">An id of any kind opens at once: a task, a session, an agent, a toolu_… Words search everything that was said.</p>
+      <LoadDemo
+        begun={() => {
+          go(fresh({ page: "runs" }));
+          close();
+        }}
+      />
     </Dialog>
   );
 }

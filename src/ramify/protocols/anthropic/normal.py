@@ -104,8 +104,10 @@ def strings_in(value: Any, found: list[str], depth: int = 0) -> None:
 PATHS = ("file_path", "notebook_path")  # as the file tools of coding agents call it
 
 
-def read_use(block: dict[str, Any], index: int) -> Use:
+def read_use(block: dict[str, Any], index: int, raw: bytes | None = None) -> Use:
+    """`raw` is its input in canonical form, where that is known already."""
     given = block.get("input")
+    raw = bare(given) if raw is None else raw
     fields = given if isinstance(given, dict) else {}
     prompt = fields.get("prompt")
     strings: list[str] = []
@@ -120,6 +122,7 @@ def read_use(block: dict[str, Any], index: int) -> Use:
         agent_type=str(fields.get("subagent_type") or ""),
         text=prompt if isinstance(prompt, str) else "",
         path=next((path for name in PATHS if isinstance(path := fields.get(name), str)), "")[:1000],
+        sign=digest(str(block.get("name", "")), raw if "input" in block else str(block.get("id", "")))[:8],
     )
 
 
@@ -214,9 +217,9 @@ class _Reading:
         elif kind in ("thinking", "redacted_thinking"):
             pass
         elif kind == "tool_use":
-            use = read_use(block, index)
-            self.uses.append(use)
             given = bare(block.get("input"))
+            use = read_use(block, index, given)
+            self.uses.append(use)
             self.atoms.append(Atom(digest(self.role, "use", use.id, use.name, given), index, "use", use.id))
         elif kind == "tool_result":
             result, atom, self.plain_result = read_result(block, index)
