@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
+from ramify.capture.a2a.agents import Agents
 from ramify.capture.allocator import reuse_memory
 from ramify.capture.proxy import SERVER_OPTIONS, Proxy
 from ramify.capture.tee import Sink
@@ -28,6 +29,7 @@ BACKLOG = 1024
 class Running(Served, Protocol):
     settings: Settings
     proxy: Any
+    agents: Any
 
     @property
     def pipeline(self) -> Sink: ...
@@ -77,7 +79,11 @@ async def listening(ramify: Running, clock: Callable[[], int]) -> AsyncIterator[
         settings.anthropic_upstream, ramify.pipeline, settings.project or "default", clock, ramify.new_id,
         ramify.fingerprint, settings.body_limit,
     )
-    ramify.proxy = proxy.handle
+    agents = Agents(
+        settings.a2a, ramify.pipeline, settings.project or "default", clock,
+        lambda: ramify.new_id().removeprefix("obs_"), settings.body_limit,
+    )
+    ramify.proxy, ramify.agents = proxy.handle, agents.handle
     runner = web.AppRunner(make_app(ramify), shutdown_timeout=2.0, **SERVER_OPTIONS)
     await runner.setup()
     listener = bound(settings.host, settings.port)
@@ -90,6 +96,7 @@ async def listening(ramify: Running, clock: Callable[[], int]) -> AsyncIterator[
     finally:
         await runner.cleanup()
         await proxy.close()
+        await agents.close()
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -110,4 +117,5 @@ def greeting(ramify: Running, address: str) -> str:
         f"  look at it:            {address}",
         f"  store:                 {ramify.settings.store}",
     )
-    return "\n".join(lines) + "".join(f"\n  follows transcripts:   {root}" for root in ramify.settings.watch)
+    agents = (f"\n  watches an A2A agent:  {address}/a2a/{name} (it is {url})" for name, url in ramify.settings.a2a.items())
+    return "\n".join(lines) + "".join(agents) + "".join(f"\n  follows transcripts:   {root}" for root in ramify.settings.watch)

@@ -1,7 +1,7 @@
 """One exchange across: a request to an upstream and its answer back, byte for byte, with somebody watching."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from aiohttp import ClientError, hdrs, web
@@ -28,6 +28,10 @@ class Outgoing(NamedTuple):
     headers: RawHeaders
 
 
+Answering = Callable[[Answer, RawResponseMessage, StreamReader, Watched], Awaitable[None]]
+"""How the upstream's answer reaches the client."""
+
+
 class Refusal(NamedTuple):
     """What a client is told when nobody can be asked."""
 
@@ -40,7 +44,9 @@ class Relay:
         self._pool = pool
         self._refusal = refusal
 
-    async def carry_out(self, request: web.Request, outgoing: Outgoing, exchange: Watched) -> web.StreamResponse:
+    async def carry_out(
+        self, request: web.Request, outgoing: Outgoing, exchange: Watched, answering: Answering = Answer.relay
+    ) -> web.StreamResponse:
         answer = Answer(request)
         try:
             try:
@@ -48,7 +54,8 @@ class Relay:
             except OSError as error:
                 await self._refuse(request, answer, exchange, error)
             else:
-                await self._relay(request, outgoing, answer, connection, exchange)
+                sending = await self._send(request, outgoing, connection, exchange)
+                await self._relay(answer, connection, exchange, sending, answering)
         except (ClientLeft, asyncio.CancelledError) as left:
             exchange.tell_response("aborted", "the client left")
             if isinstance(left, asyncio.CancelledError):
@@ -60,17 +67,16 @@ class Relay:
 
     async def _relay(
         self,
-        request: web.Request,
-        outgoing: Outgoing,
         answer: Answer,
         connection: ResponseHandler,
         exchange: Watched,
+        sending: asyncio.Task[None] | None,
+        answering: Answering,
     ) -> None:
         whole = False
-        sending = await self._send(request, outgoing, connection, exchange)
         try:
             message, payload = await final(connection)
-            await answer.relay(message, payload, exchange)
+            await answering(answer, message, payload, exchange)
             whole = sending is None or sending.done()
             asyncio.get_running_loop().call_soon(exchange.tell_response, "complete")
         except UPSTREAM_LEFT as error:

@@ -29,6 +29,8 @@ class Served(Protocol):
     @property
     def proxy(self) -> Serve: ...
     @property
+    def agents(self) -> Serve: ...
+    @property
     def token(self) -> str | None: ...
     @property
     def project(self) -> str: ...
@@ -45,4 +47,5 @@ class Served(Protocol):
 
 
 CAPTURED: web.AppKey[frozenset[web.AbstractRoute]] = web.AppKey("captured")
+AGENTS: web.AppKey[frozenset[web.AbstractRoute]] = web.AppKey("agents")
 RAMIFY: web.AppKey[Served] = web.AppKey("ramify")
