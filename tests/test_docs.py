@@ -12,7 +12,7 @@ from ramify.cli.reference import parser_of
 from ramify.model.event import Event
 from ramify.model.rules import RULES
 from ramify.settings import BY_NAME as SETTINGS
-from ramify.web.app import CAPTURE, ROUTES
+from ramify.web.app import AGENT_CAPTURE, CAPTURE, ROUTES
 from ramify.web.route import Route
 
 TOP = Path(__file__).parents[1]
@@ -92,7 +92,7 @@ def test_every_route_is_in_the_page_on_the_api(route: Route) -> None:
 def test_the_page_on_the_api_has_no_other_routes() -> None:
     page = (TOP / "docs" / "api.md").read_text("utf-8")
     assert {line for line in page.splitlines() if re.match(r"\| `(?:GET|POST|DELETE|PUT)", line)} == set(map(row, ROUTES))
-    assert all(f"`{method} {path}`" in page for method, path in CAPTURE)
+    assert all(f"`{method} {path}`" in page for method, path in (*CAPTURE, *AGENT_CAPTURE))
 
 
 def test_every_rule_of_linking_is_explained_to_readers() -> None:

@@ -48,8 +48,9 @@ class Served(Ramify):
         self._following: Following | None = None  # where the writer is a process of its own, it follows as well
         self.pipeline = self._pipeline()
         self.token = settings.token
-        self.proxy: Any = None  # these two are set when the server listens
+        self.proxy: Any = None  # these are set when the server listens
         self.demonstration: Any = None
+        self.agents: Any = None
         self.started = now()
         self._numbers: Iterator[int] = iter(range(1, 1 << 62))
         with taken_by(store):

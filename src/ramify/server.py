@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
+from ramify.capture.a2a.agents import Agents
 from ramify.capture.allocator import reuse_memory
 from ramify.capture.proxy import SERVER_OPTIONS, Proxy
 from ramify.capture.tee import Sink
@@ -30,6 +31,7 @@ class Running(Served, Protocol):
     settings: Settings
     proxy: Any
     demonstration: Any
+    agents: Any
 
     @property
     def pipeline(self) -> Sink: ...
@@ -80,7 +82,11 @@ async def listening(ramify: Running, clock: Callable[[], int]) -> AsyncIterator[
         return Proxy(upstream, ramify.pipeline, project, clock, ramify.new_id, ramify.fingerprint, settings.body_limit)
 
     proxy = watching(settings.anthropic_upstream, settings.project or "default")
-    ramify.proxy = proxy.handle
+    agents = Agents(
+        settings.a2a, ramify.pipeline, settings.project or "default", clock,
+        lambda: ramify.new_id().removeprefix("obs_"), settings.body_limit,
+    )
+    ramify.proxy, ramify.agents = proxy.handle, agents.handle
     demonstration = ramify.demonstration = Demonstration(watching)
     runner = web.AppRunner(make_app(ramify), shutdown_timeout=2.0, **SERVER_OPTIONS)
     await runner.setup()
@@ -95,6 +101,7 @@ async def listening(ramify: Running, clock: Callable[[], int]) -> AsyncIterator[
         await demonstration.close()
         await runner.cleanup()
         await proxy.close()
+        await agents.close()
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -115,4 +122,5 @@ def greeting(ramify: Running, address: str) -> str:
         f"  look at it:            {address}",
         f"  store:                 {ramify.settings.store}",
     )
-    return "\n".join(lines) + "".join(f"\n  follows transcripts:   {root}" for root in ramify.settings.watch)
+    agents = (f"\n  watches an A2A agent:  {address}/a2a/{name} (it is {url})" for name, url in ramify.settings.a2a.items())
+    return "\n".join(lines) + "".join(agents) + "".join(f"\n  follows transcripts:   {root}" for root in ramify.settings.watch)

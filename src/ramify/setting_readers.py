@@ -1,6 +1,12 @@
 """From the text of a setting to its value. Each raises ValueError with the words that follow the name."""
 
+import re
+from urllib.parse import urlsplit
+
 HOUR = 3600
+AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]*")
+NEXT_AGENT = re.compile(r",\s*(?=[^=,]+=)")
+CARD = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 UNITS_OF_TIME = {"s": 1, "m": 60, "h": HOUR, "d": 24 * HOUR}
 UNITS_OF_SIZE = {
     "": 1,
@@ -44,6 +50,31 @@ def read_names(text: str) -> tuple[str, ...]:
     if not names:
         raise ValueError("must be one or more names with commas between them")
     return names
+
+
+def read_agents(text: str) -> dict[str, str]:
+    """Names and addresses. The address of an agent's card is as good as its own."""
+    agents: dict[str, str] = {}
+    for part in NEXT_AGENT.split(text.strip().strip(",")):
+        name, _, address = (word.strip() for word in part.partition("="))
+        if not AGENT.fullmatch(name) or not is_address(address):
+            raise ValueError("must be NAME=URL, a name of letters, digits and . _ ~ - and an http address")
+        if "@" in address or "?" in address or "#" in address:
+            raise ValueError("must be NAME=URL with a plain address: no user, no query")
+        if name in agents:
+            raise ValueError(f"must name each agent once: {name!r} is there twice")
+        for card in CARD:
+            address = address.removesuffix(card)
+        agents[name] = address.rstrip("/")
+    return agents
+
+
+def is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def read_folders(text: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from ramify.model.mistake import UserMistake
 from ramify.setting_readers import (
     HOUR,
     read_address,
+    read_agents,
     read_count,
     read_duration,
     read_folders,
@@ -96,6 +97,15 @@ SETTINGS = (
         read_address,
         "https://gateway.example",
         "where captured requests to the Anthropic API are sent on to",
+    ),
+    Setting(
+        "a2a",
+        "capture",
+        None,
+        read_agents,
+        "planner=http://127.0.0.1:9000",
+        "A2A agents to watch: clients reach each of them at `/a2a/NAME`, and nobody else; several with commas between "
+        "them, or the flag several times",
     ),
     Setting(
         "spawn_tools",
@@ -186,6 +196,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     token: str | None = None
     server: str | None = None
     anthropic_upstream: str = "https://api.anthropic.com"
+    a2a: dict[str, str] = {}
     spawn_tools: tuple[str, ...] = ("Agent", "Task", "task")
     match_window: int = 24 * HOUR
     stalled_after: int = 120
@@ -305,9 +316,11 @@ def as_table(value: Any, name: str, place: Path | None) -> dict[str, Any]:
 
 
 def as_text(value: object) -> str | None:
-    """TOML has numbers and lists, a repeated flag is a list, a variable is text. One reader serves all three."""
+    """TOML has numbers, lists and tables, a repeated flag is a list, a variable is text. One reader serves all."""
     if value is None:
         return None
+    if isinstance(value, dict):
+        value = [f"{name}={each}" for name, each in value.items()]
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

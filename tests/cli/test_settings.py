@@ -10,6 +10,8 @@ from ramify.cli.session import load_settings
 from ramify.model.mistake import UserMistake
 from ramify.settings import SETTINGS, Settings, load, user_folder
 
+AGENT_WANTED = "must be NAME=URL, a name of letters, digits and . _ ~ - and an http address"
+
 
 def written(folder: Path, text: str) -> Path:
     place = folder / "ramify.toml"
@@ -49,6 +51,11 @@ def test_every_setting_has_a_field_and_a_readable_example() -> None:
             "anthropic_upstream must be an address that begins with http:// or https://, not 'api'",
         ),
         ({"spawn_tools": " , "}, "spawn_tools must be one or more names with commas between them, not ' , '"),
+        ({"a2a": "http://127.0.0.1:1"}, f"a2a {AGENT_WANTED}, not 'http://127.0.0.1:1'"),
+        ({"a2a": "a/b=http://127.0.0.1:1"}, f"a2a {AGENT_WANTED}, not 'a/b=http://127.0.0.1:1'"),
+        ({"a2a": "a=http://h:99999"}, f"a2a {AGENT_WANTED}, not 'a=http://h:99999'"),
+        ({"a2a": "a=http://h,a=http://g"}, "a2a must name each agent once: 'a' is there twice, not 'a=http://h,a=http://g'"),
+        ({"a2a": "a=http://me:pw@h"}, "a2a must be NAME=URL with a plain address: no user, no query, not 'a=http://me:pw@h'"),
         ({"store": " "}, "store must not be empty, not ' '"),
         ({"queue_limit": "0"}, "queue_limit must be a whole number, 1 or more, not '0'"),
     ],
@@ -58,6 +65,17 @@ def test_a_bad_value_is_refused_with_the_value(flags: dict[str, str], message: s
         load(flags, {"HOME": "/nowhere"})
     assert caught.value.message == message
     assert "\n" not in str(caught.value)
+
+
+def test_agents_are_named_by_flags_by_a_variable_or_in_the_file(tmp_path: Path) -> None:
+    agents = {"planner": "http://127.0.0.1:9000", "critic.2": "https://h/a2a"}
+    words = ["--a2a", "planner=http://127.0.0.1:9000/", "--a2a", "critic.2=https://h/a2a/.well-known/agent-card.json"]
+    assert load_settings(parser_of(COMMANDS["serve"]).read(words)).a2a == agents
+    assert load({}, {"RAMIFY_A2A": "planner=http://127.0.0.1:9000, critic.2=https://h/a2a"}).a2a == agents
+    table = written(tmp_path, '[a2a]\nplanner = "http://127.0.0.1:9000"\n"critic.2" = "https://h/a2a"\n')
+    assert load({}, {}, table).a2a == agents
+    many = written(tmp_path, 'a2a = ["planner=http://127.0.0.1:9000", "critic.2=https://h/a2a"]\n')
+    assert load({}, {}, many).a2a == agents
 
 
 def test_a_host_that_others_can_reach_needs_a_token() -> None:

@@ -109,6 +109,10 @@ class Small:
         self.project = "default"
 
     @property
+    def agents(self) -> Serve:
+        return self.proxy
+
+    @property
     def proxy(self) -> Serve:
         return self.forward
 

@@ -70,6 +70,21 @@ async def test_a_foreign_page_may_not_act(headers: dict[str, str]) -> None:
     assert small.acts == []
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"origin": "http://localhost:3000", "sec-fetch-site": "cross-site"}, 200),
+        ({"origin": "https://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"host": "evil.example"}, 403),
+    ],
+)
+async def test_agents_are_kept_from_foreign_pages_and_names(headers: dict[str, str], status: int) -> None:
+    async with serving(Small()) as client, client.post("/a2a/planner/", json={}, headers=headers) as response:
+        assert response.status == status
+
+
 async def test_our_own_page_may_act() -> None:
     async with serving(Small()) as client:
         origin = f"http://{client.host}:{client.port}"

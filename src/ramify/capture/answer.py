@@ -7,7 +7,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_request import BaseRequest
 
 from ramify.capture.head import response_head
-from ramify.capture.tee import Exchange, RawHeaders
+from ramify.capture.tee import RawHeaders, Watched
 
 LAST_CHUNK = b"0\r\n\r\n"
 
@@ -34,11 +34,10 @@ class Answer(web.StreamResponse):
     async def write_eof(self, data: bytes = b"") -> None:
         return None
 
-    async def relay(self, message: RawResponseMessage, payload: StreamReader, exchange: Exchange) -> None:
+    async def relay(self, message: RawResponseMessage, payload: StreamReader, exchange: Watched) -> None:
         """Head first, at once; then each piece the moment it is here. Raises what reading raises."""
         self.set_status(message.code)
-        exchange.status = message.code
-        exchange.answered = message.raw_headers
+        exchange.answer(message.code, message.raw_headers)
         head, chunked = self._head(message)
         if payload.is_eof():
             piece = payload.read_nowait()
@@ -53,16 +52,19 @@ class Answer(web.StreamResponse):
         if chunked:
             await self._write_last()
 
-    async def refuse(self, status: int, body: bytes, exchange: Exchange) -> None:
+    async def refuse(self, status: int, body: bytes, exchange: Watched) -> None:
         """An answer of our own, when there is nobody to ask."""
         headers: RawHeaders = (
             (b"Content-Type", b"application/json"),
             (b"Content-Length", str(len(body)).encode()),
         )
-        self.set_status(status)
-        exchange.status = status
-        exchange.answered = headers
+        exchange.answer(status, headers)
         exchange.receive(body)
+        await self.give(status, headers, body)
+
+    async def give(self, status: int, headers: RawHeaders, body: bytes) -> None:
+        """A whole answer that is written anew; it goes out and is not told to anybody."""
+        self.set_status(status)
         self._open = bool(self._request.keep_alive)
         version = self._request.version
         head = response_head(version, status, self.reason, headers, chunked=False, keep_alive=self._open)
@@ -90,7 +92,7 @@ class Answer(web.StreamResponse):
         )
         return head, chunked
 
-    async def _pass_on(self, payload: StreamReader, exchange: Exchange) -> None:
+    async def _pass_on(self, payload: StreamReader, exchange: Watched) -> None:
         try:
             while not payload.at_eof():
                 piece = (await payload.readchunk())[0]  # readany() would copy the pieces into one

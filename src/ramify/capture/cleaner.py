@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from ramify.capture.a2a.secrets import redact_frame
 from ramify.capture.redact import redact_body, redact_headers, redact_json, redact_text
 from ramify.model.observation import Correction, Headers, Observation, Record, Request, Response
 
@@ -37,6 +38,9 @@ class Cleaner:
         match seen:
             case Request() | Response():
                 return self._exchange(seen)
+            case Record(format="a2a"):
+                body = redact_frame(seen.body)
+                return seen if body is seen.body else replace(seen, body=body)
             case Record():
                 return replace(seen, body=redact_json(seen.body))
             case Correction():

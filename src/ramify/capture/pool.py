@@ -24,7 +24,7 @@ MOST_FIELDS = 1024
 class Pool:
     """The most recently used connection is handed out first; the others grow old and are let go."""
 
-    def __init__(self, upstream: str) -> None:
+    def __init__(self, upstream: str, idle_seconds: float = IDLE_SECONDS) -> None:
         """Raises ValueError for what is no http or https address."""
         parts = urlsplit(upstream)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -37,6 +37,7 @@ class Pool:
         self._hostname = parts.hostname
         self._port = parts.port or (443 if parts.scheme == "https" else 80)
         self._tls = ssl.create_default_context() if parts.scheme == "https" else None
+        self._idle_seconds = idle_seconds
         self._idle: deque[tuple[float, ResponseHandler]] = deque()
 
     async def connect(self, method: str) -> ResponseHandler:
@@ -61,7 +62,7 @@ class Pool:
             connection.close()
             return
         self._idle.append((time.monotonic(), connection))
-        self._let_go(time.monotonic() - IDLE_SECONDS)
+        self._let_go(time.monotonic() - self._idle_seconds)
 
     def close(self) -> None:
         self._let_go(float("inf"))
@@ -71,7 +72,7 @@ class Pool:
             self._idle.popleft()[1].close()
 
     def _reuse(self) -> ResponseHandler | None:
-        self._let_go(time.monotonic() - IDLE_SECONDS)
+        self._let_go(time.monotonic() - self._idle_seconds)
         while self._idle:
             connection = self._idle.pop()[1]
             if connection.is_connected() and not connection.should_close:

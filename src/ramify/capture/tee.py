@@ -76,6 +76,22 @@ class Asked:
     headers: RawHeaders
 
 
+class Watched(Protocol):
+    """What carries an exchange across tells this about it. Called while bytes are under way: nothing may take time."""
+
+    @property
+    def request_body(self) -> Kept: ...
+    def answer(self, status: int, headers: RawHeaders) -> None:
+        """The head of the answer is here."""
+
+    def receive(self, piece: bytes) -> None: ...
+    def tell_request(self) -> None:
+        """The request is out."""
+
+    def tell_response(self, outcome: Outcome, error: str = "") -> None:
+        """It is over."""
+
+
 class Exchange:
     """One request and what came back. Each end is told once; telling it again is harmless."""
 
@@ -90,6 +106,10 @@ class Exchange:
         self.response_body = Kept(watch.body_limit)
         self.status = 0
         self.answered: RawHeaders = NO_HEADERS
+
+    def answer(self, status: int, headers: RawHeaders) -> None:
+        self.status = status
+        self.answered = headers
 
     def receive(self, piece: bytes) -> None:
         if not self._first_byte:

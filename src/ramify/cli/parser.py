@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from ramify.model.mistake import UserMistake
 from ramify.setting_readers import (
     read_address,
+    read_agents,
     read_count,
     read_duration,
     read_folders,
@@ -29,8 +30,13 @@ WRITTEN_AS: dict[Callable[[str], object], str] = {
     read_address: "URL",
     read_names: "NAMES",
     read_folders: "DIR",
+    read_agents: "NAME=URL",
     read_duration: "TIME",
     read_size: "SIZE",
+}
+REPEATED: dict[Callable[[str], object], dict[str, Any]] = {
+    read_folders: {"action": "append", "nargs": "?", "const": USUAL},
+    read_agents: {"action": "append"},
 }
 NAMED_AS = {"store": "URL", "project": "NAME", "token": "TEXT", "prices": "FILE"}
 
@@ -74,8 +80,7 @@ def add_settings(parser: Parser, *areas: str) -> None:
             default = f" (default: {setting.default})" if setting.default else ""
             meaning = (setting.meaning + default).replace("%", "%%")
             metavar = WRITTEN_AS.get(setting.read) or NAMED_AS.get(setting.name, setting.name.upper())
-            repeated: dict[str, Any] = {"action": "append", "nargs": "?", "const": USUAL} if setting.read is read_folders else {}
-            parser.add_argument(setting.flag, dest=setting.name, metavar=metavar, help=meaning, **repeated)
+            parser.add_argument(setting.flag, dest=setting.name, metavar=metavar, help=meaning, **REPEATED.get(setting.read, {}))
     parser.add_argument("--config", metavar="FILE", help="a settings file instead of the usual ramify.toml")
 
 

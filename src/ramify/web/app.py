@@ -10,7 +10,7 @@ from ramify.web.live import SINCE, live, readers
 from ramify.web.openapi import described
 from ramify.web.pages import ELSEWHERE, paged
 from ramify.web.route import CONVERSATION, CURSOR, LIMIT, PAGE, PROJECT, SHAPE, STATUS, TREE, Parameter, Route
-from ramify.web.served import CAPTURED, RAMIFY, Served
+from ramify.web.served import AGENTS, CAPTURED, RAMIFY, Served
 
 UNDER = (TREE, *PAGE)
 ROOTS = Parameter("roots", "boolean", "only tasks that no agent gave", False)
@@ -66,6 +66,9 @@ CAPTURE = (
     ("*", "/api/event_logging/{tail:.*}"),
 )
 
+# The same for agents that were named; which of them is asked stands in the path.
+AGENT_CAPTURE = (("*", "/a2a"), ("*", "/a2a/{tail:.*}"))
+
 LARGEST_BODY = 256 * 1024 * 1024
 
 
@@ -76,6 +79,8 @@ def make_app(ramify: Served) -> web.Application:
     for route in ROUTES:
         app.router.add_route(route.method, route.path, serving(route))
     app.router.add_route("GET", "/api/openapi.json", described(ROUTES))
-    app[CAPTURED] = frozenset(app.router.add_route(method, path, ramify.proxy) for method, path in CAPTURE)
+    agents = frozenset(app.router.add_route(method, path, ramify.agents) for method, path in AGENT_CAPTURE)
+    models = frozenset(app.router.add_route(method, path, ramify.proxy) for method, path in CAPTURE)
+    app[AGENTS], app[CAPTURED] = agents, models | agents
     app.router.add_route("GET", f"/{{tail:{ELSEWHERE}.*}}", paged())
     return app

@@ -6,6 +6,8 @@
 - With a token, every question and act needs it, as `Authorization: Bearer`; never in an address, where it
   would be logged and remembered. Captured traffic uses that header for its own upstream, so there it is
   `x-ramify-token`, and only when the traffic comes from outside.
+- An agent on this machine often asks for no credential at all. So, unlike a model's API, agents are kept from foreign
+  pages and foreign names; pages of this machine may talk to them.
 """
 
 import hmac
@@ -15,7 +17,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from ramify.web.errors import Refused
-from ramify.web.served import CAPTURED, RAMIFY, Serve
+from ramify.web.served import AGENTS, CAPTURED, RAMIFY, Serve
 
 CAPTURE_TOKEN = "x-ramify-token"
 SAFE = {"GET", "HEAD", "OPTIONS"}
@@ -101,11 +103,22 @@ def check_capture(request: web.Request, token: str | None) -> None:
         )
 
 
+def check_page(request: web.Request) -> None:
+    origin = request.headers.get("origin")
+    if request.method in SAFE or origin is None or is_local(host_name(origin.partition("://")[2])):
+        return
+    if not same_origin(origin, request.headers.get("host", "")):
+        raise Refused(403, "foreign_origin", f'A page of "{origin}" may not talk to this agent', "Use a client, or a page of this machine")
+
+
 @web.middleware
 async def guard(request: web.Request, handler: Serve) -> web.StreamResponse:  # the name is aiohttp's
     token = request.app[RAMIFY].token
     if request.match_info.route in request.app[CAPTURED]:
         check_capture(request, token)
+        if request.match_info.route in request.app[AGENTS]:
+            check_host(request, token)
+            check_page(request)
         return await handler(request)
     check_host(request, token)
     check_origin(request)

@@ -36,6 +36,8 @@ class Served(Protocol):
     @property
     def demonstration(self) -> Demonstration: ...
     @property
+    def agents(self) -> Serve: ...
+    @property
     def token(self) -> str | None: ...
     @property
     def project(self) -> str: ...
@@ -52,4 +54,5 @@ class Served(Protocol):
 
 
 CAPTURED: web.AppKey[frozenset[web.AbstractRoute]] = web.AppKey("captured")
+AGENTS: web.AppKey[frozenset[web.AbstractRoute]] = web.AppKey("agents")
 RAMIFY: web.AppKey[Served] = web.AppKey("ramify")
