@@ -32,8 +32,8 @@ from ramify.protocols.claude.wire import (
     is_object,
     line_decoder,
     message_decoder,
-    whole_characters,
 )
+from ramify.protocols.wire.characters import whole_characters
 
 INTERRUPTED = "[Request interrupted by user"
 NOBODY = "<synthetic>"  # the model of words that no model said

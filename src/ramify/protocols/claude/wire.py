@@ -4,15 +4,12 @@ Every field may hold anything. What is large stays as bytes until somebody asks 
 line, tell nothing new.
 """
 
-import re
 from typing import Any, TypedDict
 
 import msgspec
 from msgspec import Raw, Struct, field
 
 NOTHING = Raw(b"null")
-# An escape, taken whole: a pair of surrogates, a lone one, or any other (so that `\\u` is not mistaken for one).
-ESCAPES = re.compile(rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)", re.DOTALL)
 
 
 class Line(Struct, rename="camel"):
@@ -118,8 +115,3 @@ object_decoder = msgspec.json.Decoder(dict[str, Any])
 
 def is_object(raw: Raw) -> bool:
     return bytes(memoryview(raw)[:1]) == b"{"
-
-
-def whole_characters(body: bytes) -> bytes:
-    """Half a character (a client cut a text in the middle of an emoji) becomes the mark for an unknown one."""
-    return ESCAPES.sub(lambda escape: b"\\ufffd" if escape.group(1) else escape.group(0), body)
