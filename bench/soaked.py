@@ -42,10 +42,11 @@ def free_port() -> int:
 
 
 class Server:
-    """`ramify serve` on a file, again and again on the same port."""
+    """`ramify serve` on a file, or another store, again and again on the same port."""
 
-    def __init__(self, folder: Path, upstream: str, *options: str) -> None:
+    def __init__(self, folder: Path, upstream: str, *options: str, store: str = "") -> None:
         self.path = folder / "soak.db"
+        self.store = store or f"sqlite:{self.path}"
         self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self.log = (folder / "server.log").open("ab")
@@ -54,7 +55,7 @@ class Server:
         self._child: subprocess.Popen[bytes] | None = None
 
     async def start(self) -> None:
-        words = ["serve", "--store", f"sqlite:{self.path}", "--port", str(self.port), "--anthropic-upstream", self._upstream]
+        words = ["serve", "--store", self.store, "--port", str(self.port), "--anthropic-upstream", self._upstream]
         words += self._options
         self._child = await asyncio.to_thread(self._spawn, [sys.executable, "-m", "ramify", *words])
         await self.until(lambda health: True)

@@ -12,6 +12,7 @@ from ramify.settings import Settings
 from ramify.spool import glance
 from ramify.storage.base import Store, StoreDown
 from ramify.storage.schema import STEPS
+from ramify.wiring import spool_folder
 
 Check = dict[str, Any]
 LITTLE = 500 * 2**20
@@ -54,11 +55,8 @@ def _space(store: Store) -> Iterator[Check]:
 
 
 def _spool(settings: Settings) -> Iterator[Check]:
-    if not settings.store.startswith("sqlite:"):
-        return
-    path = Path(settings.store.removeprefix("sqlite:")).expanduser()
-    folder = path.with_name(path.name + ".spool")
-    if not folder.exists():
+    folder = spool_folder(settings)
+    if folder is None or not folder.exists():
         return
     try:
         waiting, lost = glance(folder)

@@ -174,8 +174,8 @@ class Ingest:
             except BaseException:
                 self.world.forget()
                 raise
-            if self.publish and (rows or changed):
-                self.publish(seq, None if changed else rows)
+            if self.publish and (rows or (changed and not self.store.tells)):
+                self.publish(seq, None if changed and not self.store.tells else rows)
             self.world.trim()
         return len(fresh)
 

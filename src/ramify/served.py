@@ -3,8 +3,9 @@
 import hmac
 import os
 import secrets
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+import socket
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import msgspec
@@ -14,12 +15,13 @@ from ramify.capture.cleaner import Cleaner
 from ramify.following import Following
 from ramify.hub import Hub
 from ramify.ingest import Ingest
+from ramify.model.entity import Entity
 from ramify.model.observation import Observation
 from ramify.pipeline import Pipeline
 from ramify.query.changes import change_shapes
 from ramify.query.service import Answer
 from ramify.settings import Settings
-from ramify.storage.base import Store
+from ramify.storage.base import Store, StoreDown
 from ramify.wiring import check_spool, follow, now, open_store, process_name, spool_folder, taken_by
 from ramify.writer import RemotePipeline
 
@@ -45,6 +47,8 @@ class Served(Ramify):
         self._hub.start_at(store.seq())
         self.hub = Feed(self._hub)
         self.run = secrets.token_hex(6)
+        store.sign(self.run)  # our writer's too: what it writes we hear from itself
+        self._unfollow = store.follow(self._heard)
         self._following: Following | None = None  # where the writer is a process of its own, it follows as well
         self.pipeline = self._pipeline()
         self.token = settings.token
@@ -61,7 +65,7 @@ class Served(Ramify):
         settings = self.settings
         # A person's correction is stored from here in either case, and live readers hear of it.
         self._ingest = Ingest(self.store, self.rules, self.prices, self._hub.publish, redaction=Cleaner())
-        if self.store.path and os.name == "posix":
+        if settings.store != "memory:" and os.name == "posix":
             start = {"settings": msgspec.to_builtins(settings), "run": self.run}
             return RemotePipeline(start, self._hub.publish, settings.queue_limit, settings.queue_bytes)
         pipeline = Pipeline(self._ingest, Cleaner().observation, None, settings.queue_limit, settings.queue_bytes)
@@ -72,9 +76,16 @@ class Served(Ramify):
         self._following.busy = lambda: not pipeline.idle
         return pipeline
 
+    def _heard(self, seq: int, rows: Sequence[tuple[str, str]] | None) -> None:
+        """Another server has written these."""
+        found: dict[tuple[str, str], Entity | None] | None = None
+        with suppress(StoreDown):
+            found = {(table, id): self.store.load(table, id) for table, id in rows} if rows is not None else None
+        self._hub.publish(seq, found)
+
     def start(self) -> None:
         with taken_by(self.store):
-            self.store.set_fact(f"server:{self.run}", process_name(os.getpid()))
+            self.store.set_fact(f"server:{self.run}", f"{socket.gethostname()}/{process_name(os.getpid())}")
         self.pipeline.start()
 
     @property
@@ -110,6 +121,7 @@ class Served(Ramify):
     def close(self) -> None:
         if self._following is not None:
             self._following.close()
+        self._unfollow()
         self.pipeline.close()
         self._hub.close()
         super().close()

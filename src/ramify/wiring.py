@@ -1,8 +1,10 @@
 """Concrete things made from settings: store, rules, prices, spool, and what runs in the writer's process."""
 
 import gc
+import hashlib
 import logging
 import os
+import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +26,7 @@ from ramify.model.own_prices import parse_prices
 from ramify.model.prices import PRICES, PRICES_VERSION, Price, Tokens, price
 from ramify.pipeline import Pipeline
 from ramify.rebuild import rebuild
-from ramify.settings import USUAL, Settings
+from ramify.settings import USUAL, Settings, user_folder
 from ramify.spool import Spool
 from ramify.storage.base import Store, StoreDown
 from ramify.storage.sqlite import open_sqlite
@@ -108,8 +110,12 @@ def pricer(table: tuple[Price, ...]) -> Callable[[str, int, Tokens], int | None]
 
 
 def spool_folder(settings: Settings) -> Path | None:
-    if not settings.store.startswith("sqlite:"):
+    """Beside the file; of a store elsewhere in the data folder, one for each port, for several servers may share it."""
+    if settings.store == "memory:":
         return None
+    if not settings.store.startswith("sqlite:"):
+        name = hashlib.sha256(settings.store.encode()).hexdigest()[:12]
+        return user_folder("data", os.environ) / f"{name}-{settings.port}.spool"
     path = Path(settings.store.removeprefix("sqlite:")).expanduser()
     return path.with_name(path.name + ".spool")
 
@@ -145,7 +151,7 @@ def locked(folder: Path, seconds: float = 20.0) -> bool:
 
 
 def process_name(pid: int) -> str:
-    """A process that runs, by its number and when it began: numbers come again. Nothing, where none runs."""
+    """A process of this machine that runs, by its number and when it began: numbers come again. Nothing, where none runs."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -162,8 +168,10 @@ def process_name(pid: int) -> str:
 def still_runs(store: Store, own: str, exchange: str) -> bool:
     """Whether the server that captured this exchange still runs on this machine."""
     run = exchange.removeprefix("obs_").partition("-")[0]
-    name = str(store.fact(f"server:{run}") or "")
-    return run == own or (bool(name) and name == process_name(int(name.partition("@")[0])))
+    host, _, name = str(store.fact(f"server:{run}") or "").rpartition("/")
+    if run == own or (host and host != socket.gethostname()):
+        return True  # of another machine nobody here can say that it is gone
+    return bool(name) and name == process_name(int(name.partition("@")[0]))
 
 
 def follow(settings: Settings, ingest: Ingest, indexer: Indexer) -> Following:
@@ -189,6 +197,7 @@ def make_writer(start: dict[str, Any], wire: Wire | None) -> tuple[Pipeline, Cal
     Without a server to talk to it has none: the spool is the server's, which may start at any time."""
     settings = msgspec.convert(start["settings"], Settings)
     store = open_store(settings.store, busy_seconds=1.0)
+    store.sign(start["run"])
     reuse_memory()
     os.nice(5)  # clients come first when the machine is short of cores
     gc.set_threshold(100_000, 20, 100)  # rows and chains live long: looking through them often finds nothing

@@ -12,10 +12,11 @@
   `between` all entries of a range of keys, in order.
 - `sketches` gives all tasks of a conversation that count, in the order in which they began, with what a tree is drawn
   from and no more: there may be tens of thousands.
+- `follow` tells what others wrote, as they write it, where the engine can (`tells`); `sign` says who is not another.
 - Facts are small things that follow from no observation; `set_facts` is one act, and a rebuild leaves them alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -27,6 +28,8 @@ from ramify.model.piece import Layout
 from ramify.model.sketch import Sketch
 
 Entry = tuple[int, str]
+News = Callable[[int, Sequence[tuple[str, str]] | None], None]
+"""Up to where the log goes now, and which rows were written (table and id); None: that is not known."""
 
 
 class Kept(Struct, frozen=True):
@@ -100,6 +103,7 @@ class Store(Projected, Protocol):
 
     url: str
     path: str
+    tells: bool
 
     @property
     def search(self) -> TextIndex: ...
@@ -132,6 +136,11 @@ class Store(Projected, Protocol):
     def docs(self, table: str) -> Iterator[Entity]: ...
     def take_projections(self, other: Projected) -> None:
         """Everything derived, from another store with the same log; all at once, so that readers see old or new."""
+        ...
+
+    def sign(self, name: str) -> None: ...
+    def follow(self, tell: News) -> Callable[[], None]:
+        """Gives what ends it."""
         ...
 
     def check(self) -> str:

@@ -12,7 +12,7 @@ from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
-from ramify.storage.base import Ask, Changes, Entry, Kept, Projected, Ref, StoreDown
+from ramify.storage.base import Ask, Changes, Entry, Kept, News, Projected, Ref, StoreDown
 from ramify.storage.columns import COLUMNS, columns_of
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.postgres_schema import PROJECTIONS, kind_of
@@ -49,6 +49,7 @@ class Postgres:
     """Also the `Blobs` of its folder: pieces live in the same database and the same transaction."""
 
     path = ""
+    tells = True
 
     def __init__(self, shown: str, url: str, schema: str, busy_seconds: float) -> None:
         self.url = shown
@@ -72,6 +73,7 @@ class Postgres:
             self._put_changes(connection, changes)
             if raw:
                 self._put_facts(connection, {"raw_bytes": raw + int(self.fact("raw_bytes") or 0)})
+            self._server.tell(connection, last, list(changes.rows))
             return last
 
     def _put_observations(self, connection: psycopg.Connection[Row], kept: Sequence[Kept]) -> tuple[int, int]:
@@ -287,6 +289,14 @@ class Postgres:
     def _put_facts(self, connection: psycopg.Connection[Row], facts: Mapping[str, str | bytes | int]) -> None:
         rows = [(name, msgspec.msgpack.encode(value)) for name, value in facts.items()]
         many(connection, "INSERT INTO facts {rows} ON CONFLICT (name) DO UPDATE SET value = excluded.value", ("name", "doc"), rows)
+
+    # -- other writers -------------------------------------------------------------------------------------------------
+
+    def sign(self, name: str) -> None:
+        self._server.name = name
+
+    def follow(self, tell: News) -> Callable[[], None]:
+        return self._server.follow(tell)
 
     # -- the database --------------------------------------------------------------------------------------------------
 

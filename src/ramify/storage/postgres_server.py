@@ -1,5 +1,7 @@
 """Connections to a PostgreSQL server: one that writes, one for each thread that reads, made again when they break."""
 
+import json
+import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -9,13 +11,15 @@ import psycopg
 from psycopg import Connection, sql
 
 from ramify.model.mistake import UserMistake
-from ramify.storage.base import StoreDown
+from ramify.storage.base import News, StoreDown
 from ramify.storage.postgres_schema import STEPS
 
 LOCK = 0x52414D49  # "RAMI"
 OUR_FAULT = (psycopg.IntegrityError, psycopg.DataError, psycopg.ProgrammingError, psycopg.NotSupportedError)
 """Trying the same again would fail again; everything else is the server's or the network's trouble."""
 Row = tuple[Any, ...]
+SHOWN = frozenset({"calls", "tasks", "tools", "conversations", "corrections", "operations", "artifacts"})
+NOTICE_ROWS = 100  # a notice may have 8,000 bytes
 
 
 def is_away(problem: BaseException) -> bool:
@@ -41,6 +45,7 @@ class PostgresServer:
         self._known = -1
         self._stale = False
         self._closed = False
+        self.name = secrets.token_hex(6)
         self._prepare()
 
     def _connect(self, read_only: bool) -> Connection[Row]:
@@ -81,13 +86,16 @@ class PostgresServer:
         if self._owner == threading.get_ident():
             assert self._writer is not None
             return self._writer.execute(query, parameters).fetchall()
+        kept = self._readers.get(threading.get_ident())
         try:
             return self._reader().execute(query, parameters).fetchall()
         except psycopg.Error as problem:
             self._drop_reader()
-            if is_away(problem):
-                raise StoreDown(words(problem)) from problem
-            raise
+            if not is_away(problem):
+                raise
+            if kept is not None:  # the server may have been restarted since the last question
+                return self.read(query, parameters)
+            raise StoreDown(words(problem)) from problem
 
     def stream(self, query: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:
         if self._owner == threading.get_ident():
@@ -183,6 +191,48 @@ class PostgresServer:
 
     def distrust(self) -> None:
         self._stale = True
+
+    # -- news ---------------------------------------------------------------------------------------------------------
+
+    def tell(self, connection: Connection[Row], seq: int, rows: Sequence[tuple[str, str]]) -> None:
+        """Heard when the transaction is committed, not before. A notice has room for so much, so there may be several."""
+        shown = [place for place in rows if place[0] in SHOWN]
+        for start in range(0, max(1, len(shown)), NOTICE_ROWS):
+            notice = json.dumps([self.name, seq, shown[start : start + NOTICE_ROWS]], separators=(",", ":"))
+            connection.execute("SELECT pg_notify(%s, %s)", (self._channel, notice))
+
+    @property
+    def _channel(self) -> str:
+        return f"ramify.{self.schema}"
+
+    def follow(self, tell: News) -> Callable[[], None]:
+        ended = threading.Event()
+        thread = threading.Thread(target=self._hear, args=(tell, ended), name="ramify-news", daemon=True)
+        thread.start()
+
+        def end() -> None:
+            ended.set()
+            thread.join(timeout=5)
+
+        return end
+
+    def _hear(self, tell: News, ended: threading.Event) -> None:
+        """On a connection of its own, made again when it breaks: what was said meanwhile is not known."""
+        heard_before = False
+        while not ended.is_set():
+            try:
+                with self._connect(read_only=True) as connection:
+                    connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
+                    if heard_before:
+                        tell(int(fetched(connection, "SELECT coalesce(max(seq), 0) FROM observations")), None)
+                    heard_before = True
+                    while not ended.is_set():
+                        for notice in connection.notifies(timeout=0.5):
+                            name, seq, rows = json.loads(notice.payload)
+                            if name != self.name:
+                                tell(seq, [(table, id) for table, id in rows])
+            except (psycopg.Error, StoreDown):
+                ended.wait(1.0)
 
     def close(self) -> None:
         with self._lock:

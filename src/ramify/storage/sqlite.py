@@ -12,7 +12,7 @@ from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
-from ramify.storage.base import Ask, Changes, Entry, Kept, Projected, Ref, StoreDown
+from ramify.storage.base import Ask, Changes, Entry, Kept, News, Projected, Ref, StoreDown
 from ramify.storage.columns import UPSERT, columns_of
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.schema import PROJECTIONS, STEPS
@@ -43,6 +43,8 @@ def open_sqlite(url: str, busy_seconds: float = 5.0) -> "Sqlite":
 
 class Sqlite:
     """Also the `Blobs` of its folder: pieces live in the same file and the same transaction."""
+
+    tells = False
 
     def __init__(
         self, url: str, path: str, busy_seconds: float = 5.0, steps: Sequence[str] = STEPS, durable: bool = True
@@ -292,8 +294,13 @@ class Sqlite:
         with self._file.writing() as connection:
             connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", list(facts.items()))
 
+    def sign(self, name: str) -> None:
+        """A file tells nobody."""
+
+    def follow(self, tell: News) -> Callable[[], None]:
+        return lambda: None
+
     def check(self) -> str:
-        """`ok`, or what is wrong with the file."""
         return str(self._read("PRAGMA quick_check")[0][0])
 
     # -- the file ----------------------------------------------------------------------------------------------------
