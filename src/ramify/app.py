@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ramify.acts import correction
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.formats import sources
+from ramify.copying import copy
 from ramify.following import Following
 from ramify.indexing import Indexer
 from ramify.ingest import Ingest
@@ -128,6 +129,22 @@ class Ramify:
         from ramify.diagnosis import checks
 
         return list(checks(self.store, self.settings))
+
+
+def copy_store(source: str, target: str, progress: Progress) -> Answer:
+    if source == target:
+        raise UserMistake("a store cannot be copied onto itself", "name another store as TO")
+    settings = load({"store": target}, os.environ)
+    one = open_store(source, create=False)
+    try:
+        other = open_store(target)
+        try:
+            with taken_by(other):
+                return copy(one, other, rules_of(settings), prices_of(settings), progress)
+        finally:
+            other.close()
+    finally:
+        one.close()
 
 
 def report_hook(settings: Settings, body: bytes, at: int) -> None:

@@ -39,6 +39,7 @@ COMMANDS = (
     Command("link", KEEP, "correcting", "say that one task was started by another; outlives every rebuild"),
     Command("unlink", KEEP, "correcting", "say that a task was started by nobody known"),
     Command("rebuild", KEEP, "upkeep", "derive everything again from what was seen"),
+    Command("copy", KEEP, "upkeep", "move a store to another engine; goes on where it was cut, and checks itself"),
     Command("doctor", KEEP, "upkeep", "check store and capture, and say what to do"),
 )
 BY_NAME = {command.name: command for command in COMMANDS}

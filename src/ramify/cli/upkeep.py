@@ -1,4 +1,4 @@
-"""Looking after a store: derive everything again, and check that all is well."""
+"""Looking after a store: derive everything again, move it elsewhere, and check that all is well."""
 
 from typing import Any
 
@@ -72,4 +72,35 @@ def draw_checks(checks: list[dict[str, Any]], session: Session) -> list[Text]:
     return drawn
 
 
-FAMILY = {"rebuild": Part(rebuild_options, rebuild), "doctor": Part(add_reading, doctor)}
+def copy_options(parser: Parser) -> None:
+    parser.add_argument("source", metavar="FROM", help="the store that is read: sqlite:PATH, postgresql://…")
+    parser.add_argument("target", metavar="TO", help="the store that is written; made if it is not there")
+    add_reading(parser)
+
+
+def copy(session: Session) -> int:
+    """1 when the copy is not the same."""
+    from ramify.app import copy_store
+
+    arguments = session.arguments
+    with progress_bar("copying", arguments.color) as progress:
+        answer = copy_store(arguments.source, arguments.target, progress)
+    if session.output.json:
+        session.output.document(answer)
+    else:
+        session.output.lines(draw_copy(answer))
+    return 0 if answer["verified"] else 1
+
+
+def draw_copy(answer: Record) -> list[Text]:
+    held = plural(answer["observations"], "observation")
+    lines = [Text(f"{answer['copied']:,} copied; the source holds {held}, checksum {answer['checksum'][:16]}")]
+    if answer["verified"]:
+        lines.append(Text("verified: the copy holds all of them, byte for byte", "green"))
+        judged = f"{len(answer['moved']):,} rows follow otherwise from them than in the source, which an older version or other prices made"
+        return [*lines, Text(judged, "yellow")] if answer["moved"] else lines
+    lines.append(Text(f"not the same: {len(answer['missing']):,} missing", "red"))
+    return [*lines, Text("run the same command again; if that does not help: ramify rebuild --store TO", "dim")]
+
+
+FAMILY = {"rebuild": Part(rebuild_options, rebuild), "doctor": Part(add_reading, doctor), "copy": Part(copy_options, copy)}

@@ -1,0 +1,82 @@
+"""From one store to another, whatever their engines: the log is told again, and everything follows from it.
+
+Each observation is taken once, by its id: a copy that was cut goes on where it stopped, and one that is run again brings
+only what is new. So a running server can move: copy, start it on the new store, copy once more.
+"""
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from ramify.ingest import Ingest, Prices
+from ramify.linking.world import Rules
+from ramify.model.observation import Correction, Observation
+from ramify.rebuild import differences
+from ramify.storage.base import Store
+
+BATCH = 200
+OWN = ("identity", "raw_bytes", "outdated", "indexed", "copied:", "server:")  # facts about a store itself
+Progress = Callable[[int, int], None]
+
+
+class Sum:
+    """Over observations in any order: their number, and the sum of a hash of each."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._total = 0
+
+    def add(self, seen: Observation) -> None:
+        self.count += 1
+        body = b"" if isinstance(seen, Correction) else seen.body
+        head = seen if isinstance(seen, Correction) else structs.replace(seen, body=b"")
+        digest = hashlib.sha256(msgspec.msgpack.encode(head) + body).digest()
+        self._total = (self._total + int.from_bytes(digest[:16], "big")) % (1 << 128)
+
+    def __str__(self) -> str:
+        return f"{self._total:032x}"
+
+
+def copy(source: Store, target: Store, rules: Rules, prices: Prices, progress: Progress) -> dict[str, Any]:
+    mark = f"copied:{source.fact('identity') or source.url!s}"
+    ingest = Ingest(target, rules, prices)
+    after, total = int(target.fact(mark) or 0), source.seq()
+    _copy_facts(source, target)
+    taken = 0
+    batch: list[Observation] = []
+    for seq, seen in source.observations(after):
+        batch.append(seen)
+        if len(batch) >= BATCH or seq >= total:
+            taken += ingest.take(batch)
+            target.set_fact(mark, seq)
+            progress(seq, total)
+            batch = []
+    taken += ingest.take(batch) if batch else 0
+    return {"copied": taken, **verify(source, target)}
+
+
+def _copy_facts(source: Store, target: Store) -> None:
+    """What follows from no observation: how far files were read, the key of fingerprints. What is there stays."""
+    known = target.facts("")
+    target.set_facts({name: value for name, value in source.facts("").items() if name not in known and not name.startswith(OWN)})
+
+
+def verify(source: Store, target: Store) -> dict[str, Any]:
+    """The target holds every observation of the source, byte for byte. Where it holds no other, rows are compared as well:
+    they differ only where the source was derived by another version, or with other prices."""
+    wanted, found = Sum(), Sum()
+    missing: list[str] = []
+    for _, seen in source.observations():
+        wanted.add(seen)
+        there = target.observation(seen.id)
+        if there is None:
+            missing.append(seen.id)
+        else:
+            found.add(there)
+    alone = target.count("observations") == wanted.count
+    moved = differences(source, target)[0] if alone else []
+    same = not missing and str(wanted) == str(found)
+    return {"observations": wanted.count, "checksum": str(wanted), "found": str(found), "missing": missing, "moved": moved, "verified": same}

@@ -1,0 +1,75 @@
+"""A store can move to another engine, in pieces, and nothing is lost on the way."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ramify.copying import copy
+from ramify.ingest import Ingest, Prices
+from ramify.linking.world import Rules
+from ramify.storage.base import Store
+from ramify.wiring import open_store
+from tests.contracts.engines import ENGINES, derived, difference, seen_stories, told
+
+WAYS = [("sqlite", "postgres"), ("postgres", "sqlite"), ("sqlite", "sqlite")]
+
+
+def opened(engine: str, folder: Path) -> Store:
+    if why := ENGINES[engine].missing:
+        assert not os.environ.get("CI"), why
+        pytest.skip(why)
+    folder.mkdir(exist_ok=True)
+    return ENGINES[engine].open(folder)
+
+
+def moved(source: Store, target: Store) -> dict[str, object]:
+    return copy(source, target, Rules(), Prices(), lambda done, total: None)
+
+
+@pytest.mark.parametrize(("source", "target"), WAYS)
+def test_a_copy_holds_the_same_and_is_complete_after_a_second_run(source: str, target: str, tmp_path: Path) -> None:
+    one, other = opened(source, tmp_path / "one"), opened(target, tmp_path / "other")
+    seen = seen_stories()
+    told(one, seen[:100])
+    assert moved(one, other)["verified"]
+    Ingest(one).step(seen[100:])
+    answer = moved(one, other)
+    assert (answer["verified"], answer["moved"], answer["copied"]) == (True, [], len(seen) - 100)
+    assert difference(derived(one), derived(other)) == []
+    assert moved(one, other)["copied"] == 0
+    one.close()
+    other.close()
+
+
+def test_what_the_target_saw_itself_stays(tmp_path: Path) -> None:
+    one, other = opened("sqlite", tmp_path / "one"), opened("sqlite", tmp_path / "other")
+    seen = seen_stories()
+    told(one, seen[:150])
+    told(other, seen[150:])  # the server has moved already
+    assert moved(one, other)["verified"]
+    alone = told(open_store("memory:"), seen)
+    assert difference(derived(other), derived(alone)) == []
+
+
+def test_a_loss_is_found(tmp_path: Path) -> None:
+    one, other = opened("sqlite", tmp_path / "one"), opened("sqlite", tmp_path / "other")
+    told(one, seen_stories()[:50])
+    other.set_fact(f"copied:{one.fact('identity')}", 20)  # as if the first twenty had been copied
+    answer = moved(one, other)
+    assert not answer["verified"]
+    assert len(answer["missing"]) == 20  # type: ignore[arg-type]
+
+
+def test_the_command_says_what_it_did(tmp_path: Path) -> None:
+    told(opened("sqlite", tmp_path / "one"), seen_stories()[:50]).close()
+    command = [sys.executable, "-m", "ramify", "copy", f"sqlite:{tmp_path}/one/store.db", f"sqlite:{tmp_path}/new.db"]
+    assert json.loads(subprocess.run([*command, "--json"], check=True, capture_output=True).stdout)["verified"]
+    again = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert "0 copied" in again.stdout
+    assert "verified" in again.stdout
+    nowhere = subprocess.run([*command[:4], f"sqlite:{tmp_path}/none.db", command[5]], check=False, capture_output=True, text=True)
+    assert (nowhere.returncode, "there is no store" in nowhere.stderr) == (2, True)
