@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ramify.capture.delivery import ServerAt
+from ramify.capture.event_sink import EventSink
 from ramify.capture.instruments import INSTRUMENTS
 from ramify.capture.instruments.patches import Install, Patches
 from ramify.capture.outbox import Away, Destination, Outbox
@@ -87,6 +88,17 @@ class Recorder:
 
     def tap(self) -> Tap:
         return Tap(self._sink, self._project, now, f"sdk-{secrets.token_hex(6)}", self._told)
+
+
+class StoreSink(EventSink):
+    """Where an emitter's events go to: the store of the settings, or one that is named. Nothing is opened before the
+    first event. A session of the context means nothing here: what is stored this way is the local user's."""
+
+    def __init__(self, store: str | None = None, *, project: str | None = None, server: str | None = None) -> None:
+        """Raises UserMistake for settings that are wrong."""
+        settings = checked(load({"store": store, "project": project, "server": server}, os.environ))
+        direct = store is not None and server is None
+        super().__init__(lambda: destination(settings, direct), settings.project or "default", now)
 
 
 class Process:
