@@ -16,6 +16,8 @@ from tests.test_recording import stored, stored_soon
 
 PROGRAM = """
 import ramify
+from ramify.emit import ending
+ending.EXIT_SECONDS = 40  # others may use the machine as well
 ramify.emitter.subscribe(ramify.StoreSink({arguments}))
 with ramify.operation("Sync", id="op_1"), ramify.emitter.call("seller", "sync", params={{"n": 5}}) as call:
     call.answer({{"status": "submitted", "task_id": "t1"}})
@@ -62,3 +64,15 @@ def test_an_event_that_is_told_twice_is_stored_once(tmp_path: Path) -> None:
 def test_settings_that_are_wrong_are_said_at_once() -> None:
     with pytest.raises(UserMistake, match="cannot record into 'memory:'"):
         StoreSink("memory:")
+
+
+def test_secrets_are_not_in_the_store(tmp_path: Path) -> None:
+    with Emitter() as emitter:
+        emitter.subscribe(StoreSink(f"sqlite:{tmp_path}/events.db"))
+        config = {"url": "https://me.test", "token": "seventeen-chars-17", "authentication": {"credentials": "twenty-two-characters-2"}}
+        emitter.request("seller", "sync", params={"push_notification_config": config}, headers={"Authorization": "Bearer abcdefghijklm"})
+        assert emitter.flush(30)
+    files = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"push_notification_config" in stored(tmp_path / "events.db")[0].body
+    for secret in (b"seventeen-chars-17", b"twenty-two-characters-2", b"abcdefghijklm"):
+        assert secret not in files + stored(tmp_path / "events.db")[0].body

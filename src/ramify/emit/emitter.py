@@ -4,10 +4,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ramify.emit import ending
-from ramify.emit.call import Call
+from ramify.emit.call import Call, told
 from ramify.emit.callback import Callback, inside
 from ramify.emit.item import emitted
 from ramify.emit.memory import Memory
@@ -32,19 +32,27 @@ class Emitter:
         self._heard = False  # by anybody: looked at first, so that an emitter without subscribers costs nothing
         ending.watch(self)
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody listens: what is only made for events need not be made otherwise."""
+        return self._heard
+
     # -- events -------------------------------------------------------------------------------------------------------
 
     def emit(self, event: Mapping[str, Any], *, session: str | None = None) -> None:
         """Tells of an event, as it is now: what the caller changes later does not show. Missing ids, the time and what
         the context knows are filled in."""
+        if self._heard:
+            scope = current()
+            self.tell(lambda: event, scope if session is None else scope._replace(session=session))
+
+    def tell(self, make: Callable[[], Mapping[str, Any]], scope: Scope | None = None) -> None:
+        """The same for an event that is made only if anybody listens, and whose making may fail."""
         if not self._heard:
             return
         try:
-            scope: Scope = current()
-            if session is not None:
-                scope = scope._replace(session=session)
             before = inside.get()
-            item = emitted(event, scope, before)
+            item = emitted(make(), scope or current(), before)
             for memory in self._memories:
                 memory.put(item)
             for queue in self._queues:
@@ -52,16 +60,6 @@ class Emitter:
                     queue.put(item)
         except Exception as problem:
             self._missed(problem)
-
-    def tell(self, make: Callable[[], Mapping[str, Any]], *, session: str | None = None) -> None:
-        """The same for an event that is made only if anybody listens, and whose making may fail."""
-        if self._heard:
-            try:
-                event = make()
-            except Exception as problem:
-                self._missed(problem)
-            else:
-                self.emit(event, session=session)
 
     def request(self, agent_id: str, task_type: str, *, params: Any = None, headers: Any = None, **fields: Any) -> None:
         """`protocol_request`. `method` is the task type unless it is given; so is `protocol`, `call_id`, and the rest."""
@@ -105,6 +103,18 @@ class Emitter:
 
     # -- subscribers --------------------------------------------------------------------------------------------------
 
+    @overload
+    def subscribe(self, subscriber: Memory) -> Memory: ...
+    @overload
+    def subscribe(
+        self,
+        subscriber: "Subscriber | Sink",
+        *,
+        name: str | None = None,
+        loop: "asyncio.AbstractEventLoop | None" = None,
+        limit: int = LIMIT,
+        limit_bytes: int = LIMIT_BYTES,
+    ) -> Subscription: ...
     def subscribe(
         self,
         subscriber: "Subscriber | Sink | Memory",
@@ -145,10 +155,11 @@ class Emitter:
             self._leaving = tuple(queue for queue in (*self._leaving, *queues) if queue.waiting)
         return bool(memories or queues)
 
-    def flush(self, timeout: float = FLUSH_SECONDS) -> bool:
-        """Waits until every event so far was delivered; at most so long. A subscriber that asks does not wait for itself."""
+    def flush(self, timeout: float = FLUSH_SECONDS, patience: float | None = None) -> bool:
+        """Waits until every event so far was delivered; at most so long, and at most `patience` for a place where nobody
+        answers. A subscriber that asks does not wait for itself."""
         end = time.monotonic() + timeout
-        done = [queue.flush(max(0.0, end - time.monotonic())) for queue in (*self._queues, *self._leaving)]
+        done = [queue.flush(max(0.0, end - time.monotonic()), patience) for queue in (*self._queues, *self._leaving)]
         return all(done)
 
     async def aflush(self, seconds: float = FLUSH_SECONDS) -> bool:
@@ -177,11 +188,6 @@ class Emitter:
     def waiting(self) -> int:
         return sum(queue.waiting for queue in (*self._queues, *self._leaving))
 
-    @property
-    def is_away(self) -> bool:
-        """Whether all that waits, waits for somebody who did not answer."""
-        return all(queue.is_away for queue in (*self._queues, *self._leaving) if queue.waiting)
-
     def renew(self) -> None:
         """After a fork, in the child."""
         self._turn = threading.RLock()
@@ -196,22 +202,6 @@ class Emitter:
 
     def __exit__(self, *problem: Any) -> None:
         self.close()
-
-
-def told(problem: BaseException | str) -> dict[str, Any]:
-    """Of a group of exceptions, the first that is none: its name says whether the agent can have heard the request."""
-    if isinstance(problem, str):
-        return {"error": problem}
-    while isinstance(problem, BaseExceptionGroup):
-        problem = problem.exceptions[0]
-    return {"raised": type(problem).__name__, "error": words_of(problem)[:2000]}
-
-
-def words_of(problem: BaseException) -> str:
-    try:
-        return str(problem) or type(problem).__name__
-    except Exception:
-        return type(problem).__name__
 
 
 def name_of(subscriber: object) -> str:

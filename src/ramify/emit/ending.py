@@ -14,12 +14,10 @@ AWAY_SECONDS = 1.0  # for those who did not answer when they were last asked
 
 
 class Emitting(Protocol):
-    def flush(self, timeout: float) -> bool: ...
+    def flush(self, timeout: float, patience: float) -> bool: ...
     def renew(self) -> None: ...
     @property
     def waiting(self) -> int: ...
-    @property
-    def is_away(self) -> bool: ...
 
 
 _emitters: WeakSet[Emitting] = WeakSet()
@@ -32,11 +30,11 @@ def watch(emitter: Emitting) -> None:
 def end() -> None:
     deadline = time.monotonic() + EXIT_SECONDS
     for emitter in list(_emitters):
-        while not emitter.flush(max(0.0, min(AWAY_SECONDS, deadline - time.monotonic()))):
-            if time.monotonic() >= deadline or (emitter.waiting and emitter.is_away):
-                break
+        safe = emitter.flush(max(0.0, deadline - time.monotonic()), AWAY_SECONDS)
         if emitter.waiting:
             log.warning("%d events could not be delivered before the program ended", emitter.waiting)
+        elif not safe:
+            log.warning("the last events are not stored yet; their writer goes on without this program")
 
 
 def renew() -> None:

@@ -16,7 +16,7 @@ HEAVY = ("payload", "result", "body", "raw", "data", "event")
 READ = (
     "event_type", "operation_id", "agent_id", "agent_task_id", "task_type", "previous_status", "object_type", "object_id",
     "target_entity", "event_id", "call_id", "transport_task_id", "context_id", "parent_task_id", "duration_ms", "agent_uri",
-    "idempotency_key", "operation_name",
+    "idempotency_key", "operation_name", "http_url", "http_status", "error_code",
 )
 NAMES = {name: name[0] + name.title().replace("_", "")[1:] for name in READ}
 """Events are read in both spellings and written in one."""

@@ -84,8 +84,9 @@ class Subscription:
         if first:
             log.warning("events are lost: subscriber %s is too slow", self.name)
 
-    def flush(self, seconds: float) -> bool:
-        """Waits until everything put so far was delivered or lost; at most so long."""
+    def flush(self, seconds: float, patience: float | None = None) -> bool:
+        """Waits until everything put so far was delivered or lost; at most so long, and at most `patience` where nobody
+        answers."""
         end = time.monotonic() + seconds
         if self._thread is threading.current_thread():
             return False  # a subscriber that waits for itself
@@ -93,7 +94,13 @@ class Subscription:
             target = self.taken
             self._hurry = True
             self._changed.notify_all()
-            done = self._changed.wait_for(lambda: self.taken - self.waiting >= target, seconds)
+
+            def is_done() -> bool:
+                return self.taken - self.waiting >= target
+
+            done = self._changed.wait_for(is_done, seconds if patience is None else min(seconds, patience))
+            if not done and patience is not None and not self._problem:
+                done = self._changed.wait_for(is_done, max(0.0, end - time.monotonic()))
             self._hurry = False
         return done and self.sink.settle(max(0.0, end - time.monotonic()))
 
@@ -111,10 +118,6 @@ class Subscription:
     @property
     def waiting(self) -> int:
         return len(self._queue) + self._under_way
-
-    @property
-    def is_away(self) -> bool:
-        return bool(self._problem)
 
     def stats(self) -> dict[str, Any]:
         with self._changed:
