@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from bench import ingest, latency, page
+from bench import emit, ingest, latency, page
 
 
 def main() -> None:
@@ -12,6 +12,8 @@ def main() -> None:
     latency.main([*serve, "--port", "{port}", "--anthropic-upstream", "{upstream}"])
     print("\nHow fast it is linked and stored:\n", flush=True)
     ingest.main()
+    print("\nWhat telling an event costs a program:\n", flush=True)
+    emit.main()
     print("\nHow the page bears a tree of thirty thousand tasks, in Chromium:\n", flush=True)
     page.main()
     print("\nHow fast five years of transcripts are imported:\n", flush=True)

@@ -9,17 +9,23 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import AsyncIterable, Sequence
+from collections.abc import AsyncIterable, Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import TypeVar
 
+from ramify import emit
 from ramify.capture.delivery import ServerAt
-from ramify.capture.instruments import INSTRUMENTS
-from ramify.capture.instruments.patches import Install, Patches
+from ramify.capture.event_sink import EventSink
+from ramify.capture.instruments import EVENT_INSTRUMENTS, INSTRUMENTS, Attach
+from ramify.capture.instruments.arrival import Arrivals
+from ramify.capture.instruments.patches import Patches
 from ramify.capture.outbox import Away, Destination, Outbox
 from ramify.capture.recorder import Recorded, Tap, Told
 from ramify.capture.tee import Sink
+from ramify.emit import Emitter, Subscription
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation, Record
 from ramify.model.reported import hook_record
@@ -45,9 +51,16 @@ def record(
     return Recorded(messages, tap)
 
 
-def instrument(*, project: str | None = None, store: str | None = None, server: str | None = None) -> "Instrumented":
-    """Records every client of this process whose library is installed and known. Doing it again changes nothing."""
-    _process.install(_process.recorder(project, store, server))
+def instrument(
+    *, project: str | None = None, store: str | None = None, server: str | None = None, emitter: Emitter | None = None
+) -> "Instrumented":
+    """Records every client of this process whose library is installed and known. Doing it again changes nothing.
+
+    Calls of agents are told by `emitter` to its own subscribers; without one, by `ramify.emitter`, and stored.
+    """
+    recorder = _process.recorder(project, store, server)
+    sink = None if emitter is not None else event_sink(store, project, server)
+    _process.install(recorder, emitter or emit.emitter, sink)
     return Instrumented()
 
 
@@ -57,7 +70,9 @@ def uninstrument() -> None:
 
 def flush(seconds: float = EXIT_SECONDS) -> bool:
     """Waits until everything recorded so far is safe, at most so long. The end of a program does this by itself."""
-    return _process.flush(seconds)
+    end = time.monotonic() + seconds
+    told = emit.emitter.flush(seconds)
+    return _process.flush(max(0.0, end - time.monotonic())) and told
 
 
 class Instrumented:
@@ -89,6 +104,17 @@ class Recorder:
         return Tap(self._sink, self._project, now, f"sdk-{secrets.token_hex(6)}", self._told)
 
 
+class StoreSink(EventSink):
+    """Where an emitter's events go to: the store of the settings, or one that is named. Nothing is opened before the
+    first event. A session of the context means nothing here: what is stored this way is the local user's."""
+
+    def __init__(self, store: str | None = None, *, project: str | None = None, server: str | None = None) -> None:
+        """Raises UserMistake for settings that are wrong."""
+        settings = checked(load({"store": store, "project": project, "server": server}, os.environ))
+        direct = store is not None and server is None
+        super().__init__(lambda: destination(settings, direct), settings.project or "default", now)
+
+
 class Process:
     """What one process has of these things: an outbox for each place, and the patches that are in force.
 
@@ -97,6 +123,8 @@ class Process:
 
     def __init__(self) -> None:
         self.patches: Patches | None = None
+        self._arrivals = Arrivals()
+        self._told_by: tuple[Emitter, Subscription] | None = None
         self._outboxes: dict[tuple[str, str], Outbox] = {}
         self._told = Told()
         self._turn = threading.Lock()
@@ -121,19 +149,26 @@ class Process:
                 found = self._outboxes[key] = Outbox(lambda: destination(settings, direct))
             return found
 
-    def install(self, recorder: Recorder) -> None:
+    def install(self, recorder: Recorder, emitter: Emitter, sink: StoreSink | None) -> None:
         with self._turn:
             if self.patches is None:
                 self.patches = Patches()
+                self._told_by = None if sink is None else (emitter, emitter.subscribe(sink, name="store"))
                 for package, install in INSTRUMENTS:
                     if find_spec(package) is not None:
-                        tried(package, install, self.patches, recorder)
+                        tried(package, partial(install, self.patches, recorder.tap))
+                for module, attach in EVENT_INSTRUMENTS:
+                    self._arrivals.want(module, partial(attached, module, attach, self.patches, emitter))
 
     def remove(self) -> None:
         with self._turn:
             if self.patches is not None:
+                self._arrivals.stop()
                 self.patches.undo()
                 self.patches = None
+                if self._told_by is not None:
+                    emitter, subscription = self._told_by
+                    emitter.unsubscribe(subscription)  # what waits is still stored
 
     def flush(self, seconds: float) -> bool:
         end = time.monotonic() + seconds
@@ -149,12 +184,24 @@ class Process:
             log.warning("the last records are not stored yet; their writer goes on without this program")
 
 
-def tried(package: str, install: Install, patches: Patches, recorder: Recorder) -> None:
+def tried(package: str, install: Callable[[], None]) -> None:
     """A library that cannot be loaded, or is of an unknown kind, is its own affair and not the program's."""
     try:
-        install(patches, recorder.tap)
+        install()
     except Exception as problem:
         log.warning("%s is not recorded: %r", package, problem)
+
+
+def attached(name: str, attach: Attach, patches: Patches, emitter: Emitter, module: ModuleType) -> None:
+    tried(name, partial(attach, patches, module, emitter))
+
+
+def event_sink(store: str | None, project: str | None, server: str | None) -> "StoreSink | None":
+    """None where the settings are wrong, which was said already."""
+    try:
+        return StoreSink(store, project=project, server=server)
+    except UserMistake:
+        return None
 
 
 class Nowhere:

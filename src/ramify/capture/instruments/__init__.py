@@ -1,7 +1,21 @@
 """Every client library that `ramify.instrument` knows, once: one file each."""
 
-from ramify.capture.instruments import claude_agent_sdk
-from ramify.capture.instruments.patches import Install
+from collections.abc import Callable
+from types import ModuleType
+
+from ramify.capture.instruments import adcp_client, claude_agent_sdk, httpx_client, mcp_client
+from ramify.capture.instruments.patches import Install, Patches
+from ramify.emit import Emitter
 
 INSTRUMENTS: tuple[tuple[str, Install], ...] = (("claude_agent_sdk", claude_agent_sdk.install),)
 """The package, and what to do once it is there."""
+
+Attach = Callable[[Patches, ModuleType, Emitter], None]
+EVENT_INSTRUMENTS: tuple[tuple[str, Attach], ...] = (
+    ("adcp.client", adcp_client.install),
+    ("mcp.client.session", mcp_client.install),
+    ("mcp.client.client", mcp_client.install),
+    ("httpx", httpx_client.install),
+    ("httpx2", httpx_client.install),
+)
+"""The module, and what to do when the program itself has imported it. What they see goes to an emitter."""

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
+from inspect import iscoroutinefunction
 from typing import Any, NamedTuple
 
 from ramify.capture.recorder import Tap
@@ -31,15 +32,26 @@ class Patches:
         if not callable(original):
             log.warning("cannot record %s.%s: this version has none", getattr(owner, "__name__", owner), name)
             return False
-        made = make(original)
-
-        @wraps(original)
-        def ours(*given: Any, **named: Any) -> Any:
-            return made(*given, **named) if self.active else original(*given, **named)
-
+        ours = self._ours(original, make(original))
         setattr(owner, name, ours)
         self._made.append(Patch(owner, name, original, ours))
         return True
+
+    def _ours(self, original: Function, made: Function) -> Function:
+        """What was a coroutine function stays one: libraries look."""
+        if iscoroutinefunction(original):
+
+            @wraps(original)
+            async def awaited(*given: Any, **named: Any) -> Any:
+                return await (made if self.active else original)(*given, **named)
+
+            return awaited
+
+        @wraps(original)
+        def ours(*given: Any, **named: Any) -> Any:
+            return (made if self.active else original)(*given, **named)
+
+        return ours
 
     def undo(self) -> None:
         self.active = False
