@@ -60,6 +60,8 @@ STEPS: tuple[str, ...] = (
     "INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1",
     # Tasks know what they repeat: likewise.
     "INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1",
+    # Few roots stand under a task of another conversation: who looks for them looks at no others.
+    "CREATE INDEX tasks_inside ON tasks (parent, conversation) WHERE kind = 'root' AND parent <> ''",
 )
 
 PROJECTIONS = ("calls", "tools", "tasks", "lines", "conversations", "corrections", "messages", "reports", "keys", "refs", "unreadable")

@@ -246,7 +246,7 @@ function Card({ tool, child, run, depth, select }: CardProperties) {
       <header onClick={() => select(`task:${id}`)}>
         <Status status={status} />
         <span className="to">
-          {firstLine(tool.name, 30)} → <b>{firstLine(child?.agent_type ?? node?.agent ?? "agent", 40)}</b>
+          {firstLine(tool.name || "inside", 30)} → <b>{firstLine(child?.agent_type ?? node?.agent ?? "agent", 40)}</b>
         </span>
         <span className="title">{firstLine(child?.title || node?.title || NO_PROMPT, 90)}</span>
         <CertaintyMark certainty={child?.link?.certainty ?? null} rule={child?.link?.rule} />
