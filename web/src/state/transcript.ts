@@ -1,5 +1,7 @@
 /** Reading order: prompt, then turns of reasoning, words and tools, with sub-tasks where they were started. */
 import type { Call, Message, Task } from "../api/types.gen";
+import type { Picture } from "./payload";
+import { pictureOf } from "./payload";
 import { readable } from "./text";
 
 export interface ToolUse {
@@ -11,11 +13,6 @@ export interface ToolUse {
   child: string | null;
   call: string | null;
   time: string | null;
-}
-
-export interface Picture {
-  type: string;
-  data: string;
 }
 
 export type Item =
@@ -105,14 +102,6 @@ function readQuestion(message: Message, items: Item[]): void {
   if (message.author === "harness") items.push({ kind: "harness", key, message, text });
   else if (message.author === "agent") items.push({ kind: "prompt", key, message, text });
   else if (message.author !== "tool") items.push({ kind: "said", key, author: message.author, message, text, pictures });
-}
-
-const SAFE_PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-
-export function pictureOf(block: Block): Picture[] {
-  const { source } = block;
-  if (block.type !== "image" || source?.type !== "base64" || !SAFE_PICTURES.includes(source.media_type ?? "")) return [];
-  return [{ type: source.media_type ?? "", data: source.data ?? "" }];
 }
 
 function readAnswer(message: Message, results: Map<string, Block>, spawned: Map<string, string>, items: Item[]): void {
