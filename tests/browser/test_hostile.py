@@ -60,6 +60,37 @@ def test_hostile_content_stays_text(server: World, browser: Browser, tab: str, w
             assert person.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+DEEP: Any = "the end"
+for _ in range(200):
+    DEEP = {MARKUP: [DEEP]}
+DIFF = f"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-{MARKUP}\n+{TURNED}"
+PARTS: list[Any] = [
+    {"type": "text", "text": json.dumps({MARKUP: MARKUP, "turned": TURNED, "many": list(range(5000)), "deep": DEEP, "__proto__": {"x": 1}})},
+    {"type": "text", "text": DIFF},
+    PICTURE,
+    {"type": "image", "source": {"type": "url", "url": "https://evil.example/x.png"}},
+    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": 'x" onerror="window.hacked=1'}},
+]
+
+
+def test_hostile_trees_diffs_and_pictures_stay_text(server: World, person: Person) -> None:
+    asked = [{"type": "tool_use", "id": "toolu_h1", "name": "Edit", "input": {"file_path": MARKUP, "old_string": MARKUP, "new_string": TURNED}}]
+    prompt = {"role": "user", "content": f"```json\n{json.dumps({'x': MARKUP})}\n```\n```diff\n-{MARKUP}\n```"}
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_h1", "content": PARTS}]}
+    server.see(exchange(1, [prompt], asked))
+    server.see(exchange(2, [prompt, {"role": "assistant", "content": asked}, result], [{"type": "text", "text": "done"}]))
+    root = server.served.questions.tasks(roots=True)["items"][0]["id"]
+    person.opens(f"{server.url}/task/{root}?sel=tool:toolu_h1")
+    details = person.page.get_by_role("complementary", name="details")
+    expect(details.get_by_text("5,000 items")).to_be_visible()
+    details.get_by_role("button", name="5,000 items").click()
+    details.get_by_role("button", name="more items").click()
+    expect(details).to_contain_text("abc⟦RLO⟧gnp.exe")
+    assert person.page.evaluate("document.querySelectorAll('*').length") < 4000
+    assert person.page.evaluate("window.hacked") is None
+    assert person.page.locator("iframe, main script, main img, a[href^='javascript']").count() == 0
+
+
 def test_what_deceives_the_eye_is_made_visible_and_long_text_is_clipped(server: World, person: Person) -> None:
     server.see(hostile())
     root = server.served.questions.tasks(roots=True)["items"][0]["id"]

@@ -1,11 +1,46 @@
 """A person finds a run, reads it, unfolds it, opens a sub-task and comes back."""
 
+import json
 import re
 
 from playwright.sync_api import expect
 
 from tests.browser.person import Person
 from tests.browser.world import World
+from tests.linking.world_builder import Story, result, text, use
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGPQqbLHgxhGpbEhACYwWXXNeTRrAAAAAElFTkSuQmCC"
+
+
+def test_json_is_a_tree_a_change_is_a_diff_and_a_picture_is_shown(server: World, person: Person) -> None:
+    story = Story()
+    line = story.line(session="s").ask("a", "Make the sign green", [
+        use("toolu_1", "Edit", file_path="sign.css", old_string="a {\n  color: red;\n}", new_string="a {\n  color: green;\n}"),
+        use("toolu_2", "Screenshot", url="shop.local"),
+    ])  # fmt: skip
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+    sizes = {"page": {"width": 1440, "id": 12345678901234567890}, "parts": [{"name": f"part {at}"} for at in range(30)]}
+    line.ask("b", [result("toolu_1", "changed"), result("toolu_2", [text(json.dumps(sizes)), picture])], "```json\n{\"colour\": \"green\"}\n```")
+    server.see([one for seen in story.seen for one in seen])
+    person.opens(f"{server.url}/task/{server.task('Make the sign')}")
+    person.page.get_by_role("button", name="Edit").click()
+    change = person.page.get_by_role("figure")
+    expect(change).to_contain_text("sign.css")
+    expect(change).to_contain_text("+1 −1")
+    expect(change.locator(".old")).to_have_text("-  color: red;\n")
+    expect(change.locator(".new")).to_have_text("+  color: green;\n")
+    person.page.get_by_role("button", name="Screenshot").click()
+    tree = person.page.get_by_role("group", name="result")
+    expect(tree).to_contain_text("width: 1440")
+    expect(tree).to_contain_text("12345678901234567890")
+    expect(tree.get_by_text("part 7")).to_have_count(0)
+    tree.get_by_role("button", name="parts").click()
+    tree.get_by_role("button", name="1 field").nth(7).click()
+    expect(tree.get_by_text("part 7")).to_be_visible()
+    assert person.page.get_by_role("img", name="picture that was captured").evaluate("img => img.naturalWidth") == 10
+    expect(person.page.get_by_role("article", name="the agent said").get_by_role("group", name="JSON")).to_contain_text('colour: "green"')
+    person.page.get_by_role("article", name="the agent said").get_by_role("button", name="as text").click()
+    expect(person.page.get_by_role("article", name="the agent said")).to_contain_text('{"colour": "green"}')
 
 
 def test_a_run_is_found_by_its_words_and_unfolded(told: World, person: Person) -> None:
@@ -94,7 +129,7 @@ def test_a_tool_call_shows_what_it_was_given_beside_what_it_gave_back(told: Worl
     person.page.get_by_role("button", name="details").first.click()
     details = person.page.get_by_role("complementary", name="details")
     given, gave = details.get_by_label("input"), details.get_by_label("result")
-    expect(given).to_contain_text('"pattern": "product"')
+    expect(given).to_contain_text('pattern: "product"')
     expect(gave).to_contain_text("tests/pages/test_product.py")
     left, right = given.bounding_box(), gave.bounding_box()
     assert left

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from ramify.linking.world import Rules
+from ramify.query.runs import Wanted, runs
 from tests import story as stories
 from tests.linking.world_builder import Line, Story, agent, notification, reminder, report, result, text, use
 
@@ -384,6 +385,14 @@ def test_a_client_that_an_agents_shell_started_hangs_under_the_trace_it_inherite
     assert questions.task(calls["c"]["task"])["link"] is None
     assert [child["id"] for child in questions.tree(calls["a"]["task"])["children"]] == [calls["b"]["task"]]
     assert [root["id"] for root in questions.tree(calls["b"]["conversation"])["roots"]] == [calls["b"]["task"]]
+    for whole in (calls["a"]["task"], calls["a"]["conversation"]):
+        assert list(questions.skeleton(whole)["rows"]["id"]) == [calls["a"]["task"], calls["b"]["task"]]
+        assert questions.skeleton(whole)["rows"]["depth"] == [0, 1]
+    alone = questions.skeleton(calls["b"]["conversation"])
+    assert (list(alone["rows"]["id"]), list(alone["unattached"]["id"])) == ([calls["b"]["task"]], [])
+    run = next(run for run in runs(store, Wanted(), 50, None)["items"] if run["id"] == calls["a"]["task"])
+    assert (run["subtasks"], run["tree_usage"]) == (1, questions.tree(calls["a"]["task"])["tree_usage"])
+    assert questions.task(calls["a"]["task"])["tree_usage"] == run["tree_usage"]
     rows = stories.rows(store)
     for seed in range(12):
         mixed, _ = story.told(story.mixed(seed), 1 + seed % 4)

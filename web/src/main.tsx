@@ -7,6 +7,7 @@ import "./styles/lists.css";
 import "./styles/run.css";
 import "./styles/transcript.css";
 import "./styles/details.css";
+import "./styles/payload.css";
 import "./styles/print.css";
 
 const page = document.getElementById("page");

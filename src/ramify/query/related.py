@@ -8,18 +8,19 @@ from ramify.storage.base import Store
 
 
 def related(store: Store, conversation: str) -> Iterator[Sketch]:
-    """The tasks of a conversation as they began, then those of conversations that a person linked into it."""
+    """The tasks of a conversation as they began, then those of conversations that stand in it."""
     for one in joined(store, conversation):
         yield from store.sketches(one)
 
 
 def joined(store: Store, conversation: str) -> list[str]:
-    """The conversation first. Only a person's link leads from one into another, and by way of a third."""
+    """The conversation first. A person's link leads from one into another, as does a run that began inside another's
+    shell; and by way of a third."""
     moved = [row.id for row in store.docs("corrections") if isinstance(row, Correction) and row.act == "link"]
     strays = [task for task in store.among("tasks", "id", moved) if isinstance(task, Task)]
     above = store.among("tasks", "id", sorted({task.parent for task in strays}))
     home = {task.id: task.conversation for task in above if isinstance(task, Task) and task.kind != "none"}
-    leads = {(home[task.parent], task.conversation) for task in strays if task.parent in home}
+    leads = {(home[task.parent], task.conversation) for task in strays if task.parent in home} | set(store.inside())
     found = [conversation]
     for one in found:  # which grows meanwhile
         found += sorted({to for start, to in leads if start == one} - set(found))

@@ -16,6 +16,7 @@ INDEXES = (
     "CREATE INDEX tasks_opened ON tasks (opened, id)",
     "CREATE INDEX tasks_conversation ON tasks (conversation, opened, id)",
     "CREATE INDEX tasks_parent ON tasks (parent) WHERE parent <> ''",
+    "CREATE INDEX tasks_inside ON tasks (parent, conversation) WHERE kind = 'root' AND parent <> ''",
     "CREATE INDEX lines_conversation ON lines (conversation, kind, started, position)",
     "CREATE INDEX conversations_active ON conversations (active, id)",
     "CREATE INDEX messages_line ON messages (line, at, id)",

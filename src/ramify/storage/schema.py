@@ -81,6 +81,8 @@ STEPS: tuple[str, ...] = (
     CREATE TABLE agents (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, project TEXT NOT NULL, doc BLOB NOT NULL);
     CREATE TABLE sheets (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, doc BLOB NOT NULL);
     """,
+    # Few roots stand under a task of another conversation: who looks for them looks at no others.
+    "CREATE INDEX tasks_inside ON tasks (parent, conversation) WHERE kind = 'root' AND parent <> ''",
 )
 
 PROJECTIONS = (

@@ -252,6 +252,13 @@ class Sqlite:
         sql = "SELECT doc FROM tasks WHERE conversation = ? AND kind <> 'none' ORDER BY opened, id"
         return (_sketches.decode(doc) for (doc,) in self._file.stream(sql, (conversation,)))
 
+    def inside(self) -> list[tuple[str, str]]:
+        sql = """
+            SELECT DISTINCT above.conversation, root.conversation FROM tasks AS root CROSS JOIN tasks AS above ON above.id = root.parent
+            WHERE root.kind = 'root' AND root.parent <> '' AND above.kind <> 'none' AND above.conversation <> root.conversation
+        """
+        return self._read(sql)
+
     def among(self, table: str, column: str, values: Sequence[str]) -> list[Entity]:
         found: list[Entity] = []
         for start in range(0, len(values), CHUNK):

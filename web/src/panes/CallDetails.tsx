@@ -3,9 +3,10 @@ import { api } from "../api/client";
 import type { Message } from "../api/types.gen";
 import { clock, count, duration, money, tokens } from "../state/format";
 import { onlyReported, roleWords, sourceWords, took } from "../state/sources";
-import { firstLine, readable } from "../state/text";
+import { firstLine } from "../state/text";
 import { Status } from "../ui/Marks";
-import { Copy, LongText, Value } from "../ui/Text";
+import { Value, Words } from "../ui/Payload";
+import { Copy } from "../ui/Text";
 import { Loading, Trouble } from "../ui/Trouble";
 import { useAnswer } from "../ui/hooks";
 import { useNavigation } from "../ui/navigation";
@@ -80,9 +81,18 @@ function Spoken({ message }: { message: Message }) {
 
 function BlockView({ block }: { block: Record<string, unknown> }) {
   const text = block.text ?? block.thinking;
-  if (typeof text === "string" && text) return <LongText text={text} lines={16} />;
+  if (typeof text === "string" && text) return <Words text={text} lines={16} />;
   if (block.type === "thinking" || block.type === "redacted_thinking") return <p className="faint">Reasoned; the provider withheld the text.</p>;
-  if (block.type === "tool_use") return <Value value={{ [String(block.name)]: block.input }} />;
+  if (block.type === "tool_use") {
+    return (
+      <>
+        <p>
+          <b>{firstLine(String(block.name), 60)}</b>
+        </p>
+        <Value value={block.input} />
+      </>
+    );
+  }
   if (block.type === "tool_result") return <Value value={block.content} />;
-  return <LongText text={readable(block)} code lines={6} />;
+  return <Value value={[block]} />;
 }

@@ -3,7 +3,9 @@ import { api } from "../api/client";
 import { clock, duration } from "../state/format";
 import { firstLine, readable } from "../state/text";
 import { Status } from "../ui/Marks";
-import { Copy, Value } from "../ui/Text";
+import { Value } from "../ui/Payload";
+import { Sides } from "../ui/Sides";
+import { Copy } from "../ui/Text";
 import { Loading, Trouble } from "../ui/Trouble";
 import { useAnswer } from "../ui/hooks";
 import { Link, taskView, useNavigation } from "../ui/navigation";
@@ -36,20 +38,24 @@ export function ToolDetails({ id }: { id: string }) {
           </button>
         )}
       </p>
-      <div className="sides">
-        <div>
-          <h3>
-            Input <Copy text={() => readable(tool.args)} />
-          </h3>
-          <Value value={tool.args} label="input" />
-        </div>
-        <div>
-          <h3>
-            Result <Copy text={() => readable(tool.result)} />
-          </h3>
-          {tool.result === null && tool.status === "running" ? <p className="faint">No result was seen.</p> : <Value value={tool.result} label="result" />}
-        </div>
-      </div>
+      <Sides
+        left={{
+          title: (
+            <>
+              Input <Copy text={() => readable(tool.args)} />
+            </>
+          ),
+          body: <Value value={tool.args} label="input" />,
+        }}
+        right={{
+          title: (
+            <>
+              Result <Copy text={() => readable(tool.result)} />
+            </>
+          ),
+          body: tool.result === null && tool.status === "running" ? <p className="faint">No result was seen.</p> : <Value value={tool.result} label="result" />,
+        }}
+      />
       <RefList refs={tool.refs} id={tool.id} />
     </>
   );

@@ -10,7 +10,9 @@ import type { Item, ToolUse } from "../state/transcript";
 import { REPEATED, toolSummary } from "../state/transcript";
 import { toggle } from "../state/view";
 import { CertaintyMark, Flags, Status } from "../ui/Marks";
-import { LongText, Value } from "../ui/Text";
+import { Value, Words } from "../ui/Payload";
+import { Sides } from "../ui/Sides";
+import { LongText } from "../ui/Text";
 import { Loading, Trouble } from "../ui/Trouble";
 import { useNow, useStore } from "../ui/hooks";
 import { useKeys } from "../ui/keyboard";
@@ -99,7 +101,7 @@ function Turn({ item, telling, run, depth }: TurnProperties) {
     case "words":
       return (
         <article className="turn agent" aria-label="the agent said">
-          <LongText text={item.text} lines={60} />
+          <Words text={item.text} lines={60} />
         </article>
       );
     case "tools":
@@ -122,9 +124,9 @@ function Said({ item }: { item: Item & { kind: "said" } }) {
         {(message.role !== "user" || message.source) && <span className="wire">{roleWords(message)}</span>}
         <time>{clock(message.timestamp)}</time>
       </header>
-      <LongText text={item.text} lines={40} />
+      <Words text={item.text} lines={40} />
       {item.pictures.map((picture, at) => (
-        <img key={at} alt="picture that was sent" src={`data:${picture.type};base64,${picture.data}`} />
+        <img key={at} className="captured" alt="picture that was sent" src={`data:${picture.type};base64,${picture.data}`} />
       ))}
     </article>
   );
@@ -142,7 +144,7 @@ function AgentPrompt({ item, task }: { item: Item & { kind: "prompt" }; task: Ta
         <span className="wire">{roleWords(item.message)}</span>
         <time>{clock(item.message.timestamp)}</time>
       </header>
-      <LongText text={item.text} lines={30} />
+      <Words text={item.text} lines={30} />
     </article>
   );
 }
@@ -208,16 +210,13 @@ function Tool({ tool, select, selected }: { tool: ToolUse; select: (selected: st
         </button>
       </div>
       {open && (
-        <div className="sides">
-          <div>
-            <h4>input</h4>
-            <Value value={tool.input} label="input" />
-          </div>
-          <div>
-            <h4>result</h4>
-            {tool.result === null ? <p className="faint">{tool.status === "running" ? "not seen yet" : "empty"}</p> : <Value value={tool.result} label="result" />}
-          </div>
-        </div>
+        <Sides
+          left={{ title: "input", body: <Value value={tool.input} label="input" /> }}
+          right={{
+            title: "result",
+            body: tool.result === null ? <p className="faint">{tool.status === "running" ? "not seen yet" : "empty"}</p> : <Value value={tool.result} label="result" />,
+          }}
+        />
       )}
     </div>
   );
@@ -246,7 +245,7 @@ function Card({ tool, child, run, depth, select }: CardProperties) {
       <header onClick={() => select(`task:${id}`)}>
         <Status status={status} />
         <span className="to">
-          {firstLine(tool.name, 30)} → <b>{firstLine(child?.agent_type ?? node?.agent ?? "agent", 40)}</b>
+          {firstLine(tool.name || "inside", 30)} → <b>{firstLine(child?.agent_type ?? node?.agent ?? "agent", 40)}</b>
         </span>
         <span className="title">{firstLine(child?.title || node?.title || NO_PROMPT, 90)}</span>
         <CertaintyMark certainty={child?.link?.certainty ?? null} rule={child?.link?.rule} />

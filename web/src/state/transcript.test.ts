@@ -12,6 +12,13 @@ const result = (id: string, content: unknown, is_error = false) => ({ type: "too
 const child = (id: string, via: string) => ({ id, link: { via } }) as unknown as Task;
 const call = (id: string, more: Partial<Call>) => ({ id, status: "ok", attempt_of: null, ...more }) as Call;
 
+test("a sub-task that no tool call is known to have started stands where it began", () => {
+  const said = (id: string, second: number) => ({ ...message(id, "assistant", "agent", [text(id)]), timestamp: `2026-05-01T10:00:0${second}.000000Z` });
+  const stray = { id: "sub", link: { via: null }, opened: "2026-05-01T10:00:05.000000Z" } as unknown as Task;
+  const items = readTranscript([said("before", 1), said("after", 9)], [], [stray]);
+  expect(items.map((item) => (item.kind === "words" ? item.text : item.kind === "spawn" ? item.tool.child : item.kind))).toEqual(["before", "sub", "after"]);
+});
+
 test("is told in reading order, results beside their calls, sub-tasks where they were started", () => {
   const messages = [
     message("1", "user", "human", [text("Count the hats.")]),

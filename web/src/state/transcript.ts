@@ -1,5 +1,7 @@
 /** Reading order: prompt, then turns of reasoning, words and tools, with sub-tasks where they were started. */
 import type { Call, Message, Task } from "../api/types.gen";
+import type { Picture } from "./payload";
+import { pictureOf } from "./payload";
 import { readable } from "./text";
 
 export interface ToolUse {
@@ -11,11 +13,6 @@ export interface ToolUse {
   child: string | null;
   call: string | null;
   time: string | null;
-}
-
-export interface Picture {
-  type: string;
-  data: string;
 }
 
 export type Item =
@@ -46,21 +43,35 @@ interface Block {
 export const REPEATED = 3; // worth a word; whether a task loops, the server says
 const blocksOf = (message: Message): Block[] => message.blocks as Block[];
 
-/** `children` are the tasks that this one gave; they stand at the call that started them. */
+/** `children` are the tasks that this one gave; they stand at the call that started them, or else where they began. */
 export function readTranscript(messages: Message[], calls: Call[], children: Task[]): Item[] {
   const results = resultsOf(messages);
   const spawned = new Map(children.filter((child) => child.link?.via).map((child) => [child.link?.via ?? "", child.id]));
   const items: Item[] = [];
   const troubles = troublesOf(calls);
+  const strays = straysOf(children);
   for (const message of messages) {
+    while (strays[0] && (message.timestamp ?? "") > (strays[0].opened ?? "")) items.push(cardOf(strays.shift() as Task));
     const trouble = troubles.get(message.call ?? "");
     if (trouble && message.role === "assistant") items.push(trouble);
     if (message.role === "assistant") readAnswer(message, results, spawned, items);
     else readQuestion(message, items);
   }
   const answered = new Set(messages.filter((message) => message.role === "assistant").map((message) => message.call));
+  items.push(...strays.map(cardOf));
   for (const [call, trouble] of troubles) if (!answered.has(call)) items.push(trouble);
   return gathered(items);
+}
+
+/** Children of which no tool call here is known to have started them, as they began. */
+function straysOf(children: Task[]): Task[] {
+  const strays = children.filter((child) => !child.link?.via);
+  return strays.sort((one, other) => (one.opened ?? "").localeCompare(other.opened ?? ""));
+}
+
+function cardOf(child: Task): Item {
+  const tool: ToolUse = { id: `began.${child.id}`, name: "", input: null, result: null, status: "ok", child: child.id, call: null, time: child.opened };
+  return { kind: "spawn", key: tool.id, tool };
 }
 
 function resultsOf(messages: Message[]): Map<string, Block> {
@@ -91,14 +102,6 @@ function readQuestion(message: Message, items: Item[]): void {
   if (message.author === "harness") items.push({ kind: "harness", key, message, text });
   else if (message.author === "agent") items.push({ kind: "prompt", key, message, text });
   else if (message.author !== "tool") items.push({ kind: "said", key, author: message.author, message, text, pictures });
-}
-
-const SAFE_PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-
-export function pictureOf(block: Block): Picture[] {
-  const { source } = block;
-  if (block.type !== "image" || source?.type !== "base64" || !SAFE_PICTURES.includes(source.media_type ?? "")) return [];
-  return [{ type: source.media_type ?? "", data: source.data ?? "" }];
 }
 
 function readAnswer(message: Message, results: Map<string, Block>, spawned: Map<string, string>, items: Item[]): void {

@@ -8,6 +8,17 @@ import { applyChange, buildTree, pathTo, sumUp, walk } from "./tree";
 const ids = (tree: Tree) => [...tree.roots, ...tree.unattached].flatMap((root) => [...walk(root)].map((node) => node.id));
 const shape = (tree: Tree) => visibleRows(tree, { below: null, toggled: new Set(), focus: null, words: "" }).map((row) => `${row.depth}${row.id}`);
 
+test("a run that began inside another's shell is a root of its own conversation and stands under the other's task", () => {
+  const link = { kind: "spawned", rule: "same-trace", certainty: 0.5, parent: "a", via: null, via_id: null, evidence: [] };
+  const child = task("b", "a", { link, conversation: "conv-b" });
+  const own = buildTree(skeleton([]), "conv-b");
+  applyChange(own, { task: child });
+  expect([own.roots.map((node) => node.id), own.unattached]).toEqual([["b"], []]);
+  const above = buildTree(skeleton([["a", 0]]), "conv");
+  applyChange(above, { task: child });
+  expect(above.roots[0]?.children.map((node) => node.id)).toEqual(["b"]);
+});
+
 describe("a tree", () => {
   test("is built from columns in pre-order", () => {
     const tree = buildTree(skeleton([["a", 0], ["b", 1], ["c", 2], ["d", 1]]), null);

@@ -158,13 +158,18 @@ function insert(tree: Tree, node: Node, conversation: string | null): boolean {
 function attach(tree: Tree, node: Node, conversation: string | null): boolean {
   const parent = node.parent ? tree.nodes.get(node.parent) : undefined;
   if (parent) place(parent.children, node);
-  else if (tree.conversation !== null && conversation === tree.conversation) place(node.parent || node.flags.includes("orphan") ? tree.unattached : tree.roots, node);
+  else if (tree.conversation !== null && conversation === tree.conversation) place(isLoose(node) ? tree.unattached : tree.roots, node);
   else if (node.parent) return wait(tree, node);
   else return false;
   tree.nodes.set(node.id, node);
   outdate(tree, node);
   tree.shape += 1;
   return true;
+}
+
+/** Somebody gave it who is not known here. A run that began inside another's shell is a root of its own conversation. */
+function isLoose(node: Node): boolean {
+  return node.flags.includes("orphan") || (node.parent !== null && node.rule !== "same-trace");
 }
 
 /** A node that is marked has everything above it marked as well, except where it has just been hung up. */

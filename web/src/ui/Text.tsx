@@ -1,7 +1,7 @@
 /** Captured text: as text, clipped, opened on a click; the copy button gives it as it was. */
 import { useState } from "react";
 import { grouped } from "../state/format";
-import { clip, readable, visible } from "../state/text";
+import { clip, visible } from "../state/text";
 
 export function Copy({ text, label = "copy" }: { text: string | (() => string); label?: string }) {
   const [done, set] = useState("");
@@ -24,8 +24,8 @@ export function Copy({ text, label = "copy" }: { text: string | (() => string); 
 interface LongProperties {
   text: string;
   code?: boolean;
-  lines?: number;
-  label?: string;
+  lines?: number | undefined;
+  label?: string | undefined;
 }
 
 export function LongText({ text, code = false, lines, label }: LongProperties) {
@@ -49,17 +49,4 @@ export function LongText({ text, code = false, lines, label }: LongProperties) {
       )}
     </div>
   );
-}
-
-export function Value({ value, label }: { value: unknown; label?: string }) {
-  const text = readable(textOf(value));
-  if (!text) return <p className="faint">nothing</p>;
-  return <LongText text={text} code label={label} />;
-}
-
-/** A result that is only text blocks is its text. */
-function textOf(value: unknown): unknown {
-  if (!Array.isArray(value)) return value;
-  const texts = value.map((block: unknown) => (block as { type?: string; text?: string } | null)?.type === "text" ? (block as { text: string }).text : null);
-  return texts.every((text) => text !== null) ? texts.join("\n") : value;
 }
