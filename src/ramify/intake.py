@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from ramify.capture.a2a.frame import FORMAT as FRAMES
+from ramify.capture.a2a.frame_file import read_frames
 from ramify.capture.formats import Source
 from ramify.capture.importer import Imported, read_exchanges
 from ramify.capture.mark import Mark
@@ -14,7 +16,7 @@ from ramify.capture.stream_file import read_stream
 from ramify.capture.transcript import FORMAT as TRANSCRIPT
 from ramify.capture.transcript import written
 from ramify.capture.transcript_reading import TranscriptReading
-from ramify.model.observation import Correction, Observation
+from ramify.model.observation import Correction, Observation, Record
 from ramify.storage.base import Store
 
 BATCH = 400
@@ -85,6 +87,7 @@ class Intake:
 
     def __init__(self, store: Store, project: str, take: Take, settled: bool) -> None:
         self.marks = Marks(store, project)
+        self._store = store
         self._project = project
         self._take = take
         self._settled = settled
@@ -105,9 +108,19 @@ class Intake:
         """Each batch when it is stored, and how many of its observations were new."""
         for batch in self._batches(sources):
             fresh = self._take(batch.observations) if batch.observations else 0
+            if fresh < len(batch.observations):
+                batch.problems += self._contradictions(batch)
             # Only now: after a crash between the two, the same is read again, and known.
             self.marks.put({path: reading.mark for path, reading in batch.readings.items()})
             yield batch, fresh
+
+    def _contradictions(self, batch: Batch) -> Iterator[Problem]:
+        """Frames are known by a number: one that was stored before may have said something else."""
+        for seen in batch.observations:
+            if isinstance(seen, Record) and seen.format == FRAMES:
+                known = self._store.observation(seen.id)
+                if isinstance(known, Record) and known.body != seen.body:
+                    yield Problem(seen.place, "was stored before with other content; that is kept")
 
     def _batches(self, sources: Iterable[Source]) -> Iterator[Batch]:
         batch = Batch()
@@ -132,6 +145,8 @@ class Intake:
                 return TranscriptReading(source.path, self._project, self.marks.get(source.path), self._settled)
             case "exchanges":
                 return read_exchanges(source.path, self._project)
+            case "a2a":
+                return read_frames(source.path, self._project)
             case format:
                 return read_stream(source.path, self._project, format)
 

@@ -54,8 +54,8 @@ class Server:
 
 
 @asynccontextmanager
-async def serve(upstream: str, folder: Path, **variables: str) -> AsyncIterator[Server]:
-    port, store = free_port(), f"sqlite:{folder}/ramify.db"
+async def serve(upstream: str, folder: Path, port: int = 0, **variables: str) -> AsyncIterator[Server]:
+    port, store = port or free_port(), f"sqlite:{folder}/ramify.db"
     command = [sys.executable, "-m", "ramify", "serve", "--port", str(port), "--store", store]
     child = await asyncio.create_subprocess_exec(
         *command,

@@ -11,7 +11,7 @@ from ramify.capture import importer, transcript
 from ramify.capture.importer import PEEKED_BYTES, looks_like_exchange, opened
 from ramify.model.mistake import UserMistake
 
-FORMATS = {"exchanges": "exchanges", "claude": "claude", "claude-hooks": "claude-hook", "stream-json": "stream-json", "sdk": "sdk"}
+FORMATS = {"exchanges": "exchanges", "claude": "claude", "claude-hooks": "claude-hook", "stream-json": "stream-json", "sdk": "sdk", "a2a": "a2a"}
 """What a person calls it, and what is written into the records."""
 PEEKED_LINES = 20
 
@@ -28,7 +28,11 @@ class Look(Struct):
     """The fields that give a line away."""
 
     type: object = None
-    kind: object = field(name="class", default=None)
+    made_of: object = field(name="class", default=None)
+    agent: object = None
+    connection: object = None
+    seq: object = None
+    kind: object = None
     session_id: object = None
     sessionId: object = None
     uuid: object = None
@@ -99,8 +103,10 @@ def format_of(line: bytes) -> str | None:
         look = _look(line)
     except (ValueError, RecursionError):
         return cut_format(line) if len(line) == PEEKED_BYTES else None
-    if isinstance(look.kind, str):
+    if isinstance(look.made_of, str):
         return "sdk"
+    if isinstance(look.seq, int) and all(isinstance(name, str) for name in (look.agent, look.connection, look.kind)):
+        return "a2a"
     if isinstance(look.hook_event_name, str) or (isinstance(look.input, dict) and "hook_event_name" in look.input):
         return "claude-hook"
     if not isinstance(look.type, str):
@@ -112,6 +118,8 @@ def format_of(line: bytes) -> str | None:
 
 def cut_format(line: bytes) -> str | None:
     """Only the beginning of a long line."""
+    if all(name in line for name in (b'"agent"', b'"connection"', b'"seq"', b'"kind"')):
+        return "a2a"
     if b'"session_id"' in line and b'"type"' in line:
         return "stream-json"
     return transcript.FORMAT if b'"sessionId"' in line and b'"type"' in line else None

@@ -100,15 +100,17 @@ def read_line(line: bytes, number: int, path: Path, project: str) -> Imported:
         return unreadable(line, number, path, project, str(error))
 
 
-def unreadable(line: bytes, number: int, path: Path, project: str, reason: str) -> Imported:
+def unreadable(
+    line: bytes, number: int, path: Path, project: str, reason: str, format: str = FORMAT
+) -> Imported:
     place = f"{path.name}:{number}"
     body = redact_json(line.rstrip(b"\r\n"))
     record = Record(
-        id=observation_id("record", project, FORMAT, place, body),
+        id=observation_id("record", project, format, place, body),
         project=project,
         at=0,  # when it happened cannot be known
-        source=FORMAT,
-        format=FORMAT,
+        source=format,
+        format=format,
         place=place,
         body=body,
     )

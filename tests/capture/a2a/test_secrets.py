@@ -93,7 +93,7 @@ def test_an_event_without_secrets_keeps_its_bytes_beside_one_that_loses_some() -
 
 
 def test_a_line_that_is_no_frame_is_searched_all_the_same() -> None:
-    for line in (f'{{"token": "{SECRET}", broken', f'["{{\\"token\\": \\"{SECRET}\\"}}"]', f'{{"path": "/x?token={SECRET}"}}'):
+    for line in (f'{{"token": "{SECRET}", broken', f'["{{\\"token\\": \\"{SECRET}\\"}}"]', f'{{"path": "/x?token={SECRET}"}}', f'"x-a2a-notification-token": "{SECRET}" and "{SECRET}', f'"token": "{SECRET}'):
         assert SECRET not in redact_frame(line.encode()).decode()
 
 

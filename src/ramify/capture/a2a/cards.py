@@ -18,6 +18,7 @@ PATHS = (
     "/extendedAgentCard",
     "/v1/extendedAgentCard",
     "/v1/card",
+    "/agent/authenticatedExtendedCard",
 )
 WELL_KNOWN = "/.well-known/"
 METHODS = (b"agent/getAuthenticatedExtendedCard", b"GetExtendedAgentCard")

@@ -13,11 +13,13 @@ from typing import Any
 from urllib.parse import unquote
 
 from ramify.capture.redact import HEADER_MARK, is_secret_header, patterns_once, redact_json, redact_text
-from ramify.capture.secret_keys import ANY_MARK
+from ramify.capture.secret_keys import ANY_MARK, backslashes_before, name_before, value_end
 
 MARK = HEADER_MARK
 SHORTEST_ECHO = 8
 """A shorter value stands in too many places by chance."""
+PAIR = re.compile(rb'"\s*+:(?:\s|\\+[nrt])*+(\\*+)"')
+"""The end of a name and the beginning of its text, in JSON that was put into strings any number of times."""
 NAME_END = re.compile(rb'"\s*:')
 LONGEST_NAME = 80
 LETTERS = re.compile(r"[^a-z0-9]+")
@@ -76,9 +78,9 @@ def redact_frame(line: bytes, names: frozenset[str] = NO_NAMES) -> bytes:
     try:
         frame = json.loads(line)
     except (ValueError, RecursionError):
-        return redact_json(line)
+        return redact_broken(line)
     if not isinstance(frame, dict):
-        return redact_json(line)
+        return redact_broken(line)
     clean = redact_members(frame, names)
     return line if clean == frame else written(clean)
 
@@ -94,9 +96,7 @@ def parameters_in(line: bytes) -> Iterator[str]:
 def names_in(line: bytes) -> Iterator[str]:
     """Of members, in JSON and in JSON inside strings."""
     for found in NAME_END.finditer(line):
-        end = found.start()
-        while end and line[end - 1] == 0x5C:
-            end -= 1
+        end = found.start() - backslashes_before(line, found.start())
         start = line.rfind(b'"', max(0, end - LONGEST_NAME), end)
         if start >= 0:
             yield line[start + 1 : end].decode("utf-8", "replace")
@@ -114,7 +114,7 @@ def redact_members(frame: dict[str, Any], names: frozenset[str]) -> dict[str, An
         clean["body"] = redact_value(frame["body"])
     if isinstance(raw := frame.get("raw"), str):
         clean["raw"] = redact_stream(raw.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
-    for member, redact in (("body_b64", redact_json), ("raw_b64", redact_stream)):
+    for member, redact in (("body_b64", redact_broken), ("raw_b64", redact_stream)):
         if isinstance(packed := frame.get(member), str):
             clean[member] = redact_packed(packed, redact)
     return clean
@@ -180,9 +180,32 @@ class Walk:
 
 def plain_text(text: str) -> str:
     raw = text.encode("utf-8", "surrogatepass")
-    clean = redact_json(raw) if b'"' in raw else redact_text(raw)
+    clean = redact_broken(raw) if b'"' in raw else redact_text(raw)
     text = text if clean == raw else clean.decode("utf-8", "surrogatepass")
     return redact_path(text) if "://" in text else text
+
+
+def redact_broken(raw: bytes) -> bytes:
+    """What is no JSON, but may hold parts of it: by the names alone."""
+    found = {raw[start:end] for start, end in named_values(raw)}
+    clean = redact_json(raw)
+    for secret in sorted(found, key=len, reverse=True):
+        if not ANY_MARK.fullmatch(secret):
+            clean = clean.replace(b'"' + secret, b'"' + MARK.encode())
+            clean = clean.replace(secret, MARK.encode()) if len(secret) >= SHORTEST_ECHO else clean
+    return clean
+
+
+def named_values(raw: bytes) -> Iterator[tuple[int, int]]:
+    """Where texts stand whose names say that they are secret; one that was cut ends where all ends."""
+    for found in PAIR.finditer(raw):
+        depth = backslashes_before(raw, found.start())
+        if depth != len(found[1]):
+            continue
+        if is_secret_name(name_before(raw, found.start(), depth).decode("utf-8", "replace")):
+            end = value_end(raw, found.end(), depth)
+            if end > found.end():
+                yield found.end(), end
 
 
 def without(value: Any, secrets: Iterable[str]) -> Any:
@@ -229,7 +252,7 @@ def redact_event(event: bytes) -> bytes:
     try:
         value = json.loads(payload)
     except (ValueError, RecursionError):
-        return redact_json(event)
+        return redact_broken(event)
     clean = redact_value(value)
     if clean == value:
         return event
