@@ -203,6 +203,7 @@ class Ingest:
         self.reader.reports.clear()
         unreadable: list[tuple[str, int, str]] = []
         kept = [self._take(seen, unreadable) for seen in batch]
+        unreadable += [(problem.observation, problem.at, problem.reason) for problem in reporting.settle(self.world)]
         sums.compare(self.world)
         loops.count_again(self.world)
         rows = self.world.dirty

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from ramify import connections
 from ramify.linking import explicit
 from ramify.linking.sighting import Price
 from ramify.linking.world import World
@@ -18,10 +19,19 @@ def take_claude(world: World, seen: Record, price: Price) -> Sequence[Unreadable
     return [event for event in events if isinstance(event, Unreadable)]
 
 
-TAKES: dict[str, Take] = dict.fromkeys(claude.FORMATS, take_claude)
+def take_a2a(world: World, seen: Record, price: Price) -> Sequence[Unreadable]:
+    return connections.take(world, seen)
+
+
+TAKES: dict[str, Take] = {**dict.fromkeys(claude.FORMATS, take_claude), "a2a": take_a2a}
 
 
 def take(world: World, seen: Record, price: Price) -> Sequence[Unreadable]:
     if seen.format not in TAKES:
         return [Unreadable(seen.id, seen.at, f"not in the format {seen.format!r}")]
     return TAKES[seen.format](world, seen, price)
+
+
+def settle(world: World) -> Sequence[Unreadable]:
+    """At the end of a batch: what waited for all of it."""
+    return connections.settle(world)

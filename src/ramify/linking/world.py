@@ -67,6 +67,7 @@ class World:
         self.recounted: dict[str, None] = {}  # conversations whose client's sums must be compared again
         self.recalled: dict[str, None] = {}  # tasks whose repetitions must be counted from the beginning
         self.aliases: dict[str, str] = {}  # ids that root tasks had before a report told of their prompt
+        self.lines_heard: dict[str, list[tuple[int, str]]] = {}  # connections that wait to be read, with their frames
         self._keys.begin()
 
     def forget(self) -> None:

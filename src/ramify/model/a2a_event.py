@@ -19,6 +19,7 @@ class Sign(Struct, frozen=True, array_like=True):
     stream: str = ""  # the stream that carried it; empty: a single answer, or a request
     pushed: bool = False  # the agent called by itself
     own: bool = False  # the answer to a question of ours
+    place: int = 0  # inside its connection, as a number
 
 
 class Piece(Struct, frozen=True, array_like=True):

@@ -47,6 +47,8 @@ from ramify.protocols.wire.characters import NOT_JSON, read_json
 
 OWN = "x-ramify-follow"  # marks requests that Ramify makes to see how things stand
 Found = list[Event | Unreadable]
+# A place as one number: the frame, the place in its slice, and what stands inside one event.
+SEQ, WITHIN, WIDEST = 36, 12, (1 << 24) - 1
 
 
 class Known(Struct):
@@ -99,7 +101,7 @@ class Reader:
         found: Found = []
         state = self.state
         state.clock = max(state.clock, frame.at)
-        sign = Sign(state.clock, f"{self.connection}#{frame.seq:08x}.{0:08x}", observation)
+        sign = Sign(state.clock, f"{self.connection}#{frame.seq:08x}.{0:08x}", observation, place=frame.seq << SEQ)
         if frame.seq != state.following:
             self._miss(sign)
         state.following = frame.seq + 1
@@ -188,7 +190,12 @@ class Reader:
 
     def _event(self, sent: Sent, sign: Sign, found: Found) -> None:
         value = read_json(sent.data)
-        place = msgspec.structs.replace(sign, ref=f"{sign.ref[:-8]}{sent.place:08x}", stream=self._exchange(sign).sign.ref)
+        place = msgspec.structs.replace(
+            sign,
+            ref=f"{sign.ref[:-8]}{sent.place:08x}",
+            stream=self._exchange(sign).sign.ref,
+            place=sign.place + (min(sent.place, WIDEST) << WITHIN),
+        )
         if value is not NOT_JSON:
             self._hear({"error": value} if sent.kind == "error" and not shape(value).get("error") else value, place, found)
         elif not self.state.stream.torn:  # behind a gap it is the rest of an event
@@ -223,7 +230,8 @@ class Reader:
                 self._shown(body, sign, found)
             case "tasks":
                 for number, one in enumerate(body):
-                    self._shown(shape(one), msgspec.structs.replace(sign, ref=f"{sign.ref}.{number:06x}"), found)
+                    place = sign.place + (min(number, WIDEST) << WITHIN)
+                    self._shown(shape(one), msgspec.structs.replace(sign, ref=f"{sign.ref}.{number:06x}", place=place), found)
             case "message":
                 self._replied(body, sign, found)
             case "statusUpdate":

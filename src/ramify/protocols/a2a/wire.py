@@ -20,6 +20,7 @@ STATES = frozenset((*ACTIVE, *INTERRUPTED, *TERMINAL))
 TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(?:Z|z|([+-])(\d\d):?(\d\d))?$")
 TRACE = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EXACT = 2.0**53  # beyond that, floats are no longer single numbers
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -156,8 +157,8 @@ def span_of(value: Any) -> str:
 
 
 def piece_of(value: Any, old: bool = False) -> Piece:
-    part = plain_part(value, old) if isinstance(value, dict) else {"data": value}
-    return Piece(_encode(part), ids.digest(_encode(comparable(part))))
+    part = _encode(comparable(plain_part(value, old) if isinstance(value, dict) else {"data": value}))
+    return Piece(part, ids.digest(part))
 
 
 def plain_part(part: Shape, old: bool) -> Shape:
@@ -184,12 +185,12 @@ def plain_file(file: Shape) -> Shape:
 
 
 def comparable(value: Any) -> Any:
-    """Protobuf turns whole numbers into floats and keeps no order of keys: neither makes another content."""
+    """Protobuf turns whole numbers into floats and keeps no order of keys: the same content is written in one way."""
     if isinstance(value, dict):
         return {name: comparable(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [comparable(inner) for inner in value]
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float) and value.is_integer() and abs(value) < EXACT:
         return int(value)
     return value
 
