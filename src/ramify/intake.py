@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from ramify.capture.events_file import read_events
 from ramify.capture.formats import Source
 from ramify.capture.importer import Imported, read_exchanges
 from ramify.capture.mark import Mark
@@ -132,6 +133,8 @@ class Intake:
                 return TranscriptReading(source.path, self._project, self.marks.get(source.path), self._settled)
             case "exchanges":
                 return read_exchanges(source.path, self._project)
+            case "adcp":
+                return read_events(source.path, self._project)
             case format:
                 return read_stream(source.path, self._project, format)
 

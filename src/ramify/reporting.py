@@ -3,10 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from ramify.linking import explicit
+from ramify.linking.operations import fold as operations
 from ramify.linking.sighting import Price
 from ramify.linking.world import World
 from ramify.model.event import Unreadable
 from ramify.model.observation import Record
+from ramify.protocols.adcp import decode as adcp
 from ramify.protocols.claude import decode as claude
 
 Take = Callable[[World, Record, Price], Sequence[Unreadable]]
@@ -18,7 +20,15 @@ def take_claude(world: World, seen: Record, price: Price) -> Sequence[Unreadable
     return [event for event in events if isinstance(event, Unreadable)]
 
 
-TAKES: dict[str, Take] = dict.fromkeys(claude.FORMATS, take_claude)
+def take_events(world: World, seen: Record, price: Price) -> Sequence[Unreadable]:
+    event = adcp.decode(seen)
+    if isinstance(event, Unreadable):
+        return [event]
+    operations.tell(world, event)
+    return []
+
+
+TAKES: dict[str, Take] = {**dict.fromkeys(claude.FORMATS, take_claude), adcp.FORMAT: take_events}
 
 
 def take(world: World, seen: Record, price: Price) -> Sequence[Unreadable]:

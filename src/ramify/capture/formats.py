@@ -8,10 +8,11 @@ import msgspec
 from msgspec import Struct, field
 
 from ramify.capture import importer, transcript
+from ramify.capture.events_file import looks_like_event
 from ramify.capture.importer import PEEKED_BYTES, looks_like_exchange, opened
 from ramify.model.mistake import UserMistake
 
-FORMATS = {"exchanges": "exchanges", "claude": "claude", "claude-hooks": "claude-hook", "stream-json": "stream-json", "sdk": "sdk"}
+FORMATS = {"exchanges": "exchanges", "claude": "claude", "claude-hooks": "claude-hook", "stream-json": "stream-json", "sdk": "sdk", "adcp": "adcp"}
 """What a person calls it, and what is written into the records."""
 PEEKED_LINES = 20
 
@@ -95,6 +96,8 @@ def is_transcript(path: Path) -> bool:
 def format_of(line: bytes) -> str | None:
     if looks_like_exchange(line):
         return importer.FORMAT
+    if looks_like_event(line):
+        return "adcp"
     try:
         look = _look(line)
     except (ValueError, RecursionError):
