@@ -208,7 +208,9 @@ class Ingest:
         loops.count_again(self.world)
         rows = self.world.dirty
         aliases = [Ref(old, "ramify:task", "tasks", new) for old, new in self.world.aliases.items()]
-        changes = Changes(rows, self.world.added, (*refs_of(rows), *aliases), tuple(unreadable))
+        changes = Changes(
+            rows, self.world.added, (*refs_of(rows), *aliases), tuple(unreadable), tuple(self.world.forgotten)
+        )
         self.store.append(kept if keep else (), changes)
         for item in kept:
             if item.layout is not None:

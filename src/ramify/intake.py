@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from ramify.capture.a2a.frame import FORMAT as FRAMES
 from ramify.capture.a2a.frame_file import read_frames
+from ramify.capture.events_file import read_events
 from ramify.capture.formats import Source
 from ramify.capture.importer import Imported, read_exchanges
 from ramify.capture.mark import Mark
@@ -147,6 +148,8 @@ class Intake:
                 return read_exchanges(source.path, self._project)
             case "a2a":
                 return read_frames(source.path, self._project)
+            case "adcp":
+                return read_events(source.path, self._project)
             case format:
                 return read_stream(source.path, self._project, format)
 

@@ -4,10 +4,12 @@ from collections.abc import Callable, Sequence
 
 from ramify import connections
 from ramify.linking import explicit
+from ramify.linking.operations import fold as operations
 from ramify.linking.sighting import Price
 from ramify.linking.world import World
 from ramify.model.event import Unreadable
 from ramify.model.observation import Record
+from ramify.protocols.adcp import decode as adcp
 from ramify.protocols.claude import decode as claude
 
 Take = Callable[[World, Record, Price], Sequence[Unreadable]]
@@ -23,7 +25,19 @@ def take_a2a(world: World, seen: Record, price: Price) -> Sequence[Unreadable]:
     return connections.take(world, seen)
 
 
-TAKES: dict[str, Take] = {**dict.fromkeys(claude.FORMATS, take_claude), "a2a": take_a2a}
+def take_events(world: World, seen: Record, price: Price) -> Sequence[Unreadable]:
+    event = adcp.decode(seen)
+    if isinstance(event, Unreadable):
+        return [event]
+    operations.tell(world, event)
+    return []
+
+
+TAKES: dict[str, Take] = {
+    **dict.fromkeys(claude.FORMATS, take_claude),
+    "a2a": take_a2a,
+    adcp.FORMAT: take_events,
+}
 
 
 def take(world: World, seen: Record, price: Price) -> Sequence[Unreadable]:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from ramify.capture.a2a.secrets import redact_frame
 from ramify.capture.redact import redact_body, redact_headers, redact_json, redact_text
 from ramify.model.observation import Correction, Headers, Observation, Record, Request, Response
+from ramify.protocols.adcp.redact import redact_line
 
 
 class Cleaner:
@@ -41,6 +42,8 @@ class Cleaner:
             case Record(format="a2a"):
                 body = redact_frame(seen.body)
                 return seen if body is seen.body else replace(seen, body=body)
+            case Record(format="adcp"):
+                return replace(seen, body=redact_json(redact_line(seen.body)))
             case Record():
                 return replace(seen, body=redact_json(seen.body))
             case Correction():

@@ -50,6 +50,20 @@ def remove(world: World, id: str) -> None:
         again(world, kid)
 
 
+def empty(world: World, conversation: str) -> None:
+    """A whole conversation goes, with everything that stands in it."""
+    stands = key("stands", conversation)
+    for at, id in world.span(stands):
+        task = world.task(id)
+        if task is not None and task.parent:
+            world.unmark(key("kids", task.parent), 0, id)
+        world.unmark(stands, at, id)
+        world.drop("lines", id)
+        world.drop("tasks", id)
+    world.drop("lines", conversation)
+    world.drop("conversations", conversation)
+
+
 # -- under whom --------------------------------------------------------------------------------------------------------
 
 

@@ -141,6 +141,14 @@ class Keys:
             found = sorted(({*found} | inside) - {entry for entry, there in marked.items() if not there})
         return found[-limit:] if newest else found[:limit]
 
+    def wipe(self, key: int) -> None:
+        """Every entry of every key that stands where this one does."""
+        place = key >> NEAR
+        stored = self._loader.between(place << NEAR, place << NEAR | LOW, FOREVER)
+        marked = [(one, *entry) for one, entries in self._marked.items() if one >> NEAR == place for entry in entries]
+        for one, at, ref in [*stored, *marked]:
+            self.unmark(one, at, ref)
+
     # -- what is remembered ---------------------------------------------------------------------------------------------
 
     def _pend(self, key: int, entry: Entry, there: bool) -> None:

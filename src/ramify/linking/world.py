@@ -30,12 +30,21 @@ class Loader(KeyLoader, Protocol):
     def message(self, observation: str) -> MessageSaid | None: ...
 
 
+class EventBounds(Struct, frozen=True):
+    """How much of the event log is kept for each session; 0: all of it. `forgetful`: what goes leaves the log as well."""
+
+    per_session: int = 0
+    session_bytes: int = 0
+    forgetful: bool = False
+
+
 class Rules(Struct, frozen=True):
     """What people may set."""
 
     spawn_tools: frozenset[str] = frozenset({"Agent", "Task", "task"})
     window: int = DAY
     windows: dict[str, int] = {}
+    events: EventBounds = EventBounds()
 
     def window_of(self, project: str) -> int:
         return self.windows.get(project, self.window)
@@ -48,7 +57,7 @@ class World:
         self._rows: dict[tuple[str, str], Entity | None] = {}
         keys = self._keys = Keys(loader)
         self.find, self.add, self.remove, self.prefetch = keys.find, keys.add, keys.remove, keys.prefetch
-        self.span, self.mark, self.unmark = keys.span, keys.mark, keys.unmark
+        self.span, self.mark, self.unmark, self.wipe = keys.span, keys.mark, keys.unmark, keys.wipe
         self._chains: dict[str, Chain] = {}
         self._lines: dict[tuple[str, ...], Chain] = {}
         self._corrected: dict[str, str] | None = None
@@ -68,6 +77,7 @@ class World:
         self.recalled: dict[str, None] = {}  # tasks whose repetitions must be counted from the beginning
         self.aliases: dict[str, str] = {}  # ids that root tasks had before a report told of their prompt
         self.lines_heard: dict[str, list[tuple[int, str]]] = {}  # connections that wait to be read, with their frames
+        self.forgotten: list[str] = []  # observations that a bounded store lets go
         self._keys.begin()
 
     def forget(self) -> None:

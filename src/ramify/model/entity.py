@@ -407,6 +407,55 @@ class Operation(Struct, array_like=True):
     details: dict[str, Any] = field(default_factory=dict)
 
 
+class Logged(Struct, array_like=True):
+    """An event of the event log, as it is listed; its words stay in its observation."""
+
+    id: str
+    project: str = ""
+    session: str = ""
+    seq: int = 0
+    sort: str = "event"  # event, object
+    type: str = ""
+    operation: str = ""
+    agent: str = ""
+    task_type: str = ""
+    work: str = ""
+    status: str = ""
+    source: str = ""
+    recorded: int = 0
+    at: int = 0
+    subject: str = ""  # the task that it was taken for when it came
+    observation: str = ""
+    native: str = ""
+    digest: str = ""
+    size: int = 0
+    flags: tuple[str, ...] = ()
+    native_status: str = ""
+    same_as: int = 0  # of a repetition: the one before
+
+
+class EventSession(Struct, array_like=True):
+    """Who writes to the event log, and how much there is of it. `epoch` counts how often it was emptied."""
+
+    id: str
+    project: str = ""
+    name: str = ""
+    active: int = 0
+    opened: int = 0
+    epoch: int = 0
+    seq: int = 0
+    first: int = 1  # events before it are gone
+    events: int = 0
+    objects: int = 0
+    operations: int = 0
+    tasks: int = 0
+    open: int = 0
+    bytes: int = 0
+    dropped: int = 0
+    cleared: int = 0
+    reason: str = ""  # why it was emptied last
+
+
 class Agent(Struct, array_like=True):
     """An agent that is known by name and address."""
 
@@ -443,6 +492,8 @@ Entity = (
     | Operation
     | Agent
     | Sheet
+    | Logged
+    | EventSession
 )
 TABLES: dict[str, type[Entity]] = {
     "calls": Call,
@@ -459,4 +510,6 @@ TABLES: dict[str, type[Entity]] = {
     "operations": Operation,
     "agents": Agent,
     "sheets": Sheet,
+    "events": Logged,
+    "sessions": EventSession,
 }

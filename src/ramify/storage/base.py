@@ -55,6 +55,7 @@ class Changes(Struct, frozen=True):
     keys: dict[tuple[int, int, str], bool] = {}
     refs: tuple[Ref, ...] = ()
     unreadable: tuple[tuple[str, int, str], ...] = ()
+    forgotten: tuple[str, ...] = ()  # observations that go: only a store that is bounded on purpose lets any go
 
 
 class Ask(Struct, frozen=True):

@@ -9,7 +9,9 @@ from ramify.model.entity import (
     Call,
     Conversation,
     Entity,
+    EventSession,
     Line,
+    Logged,
     Message,
     Note,
     Operation,
@@ -33,7 +35,12 @@ COLUMNS = {
     "operations": ("project", "session", "updated"),
     "agents": ("project",),
     "sheets": (),
-}
+    "events": (
+        "session", "seq", "sort", "type", "operation", "agent", "agent_task_id", "task_type", "status", "source", "recorded",
+        "subject",
+    ),
+    "sessions": ("project", "active"),
+}  # fmt: skip
 
 
 def columns_of(row: Entity) -> tuple[Any, ...]:
@@ -58,6 +65,13 @@ def columns_of(row: Entity) -> tuple[Any, ...]:
             return row.line, row.at
         case Report():
             return row.conversation, row.at
+        case Logged():
+            return (
+                row.session, row.seq, row.sort, row.type, row.operation, row.agent, row.work, row.task_type, row.status,
+                row.source, row.recorded, row.subject,
+            )
+        case EventSession():
+            return row.project, row.active
         case Note():
             return row.task, row.at, row.kind
         case Artifact():

@@ -131,6 +131,7 @@ class Postgres:
             many(connection, "DELETE FROM keys USING ({rows}) AS gone (k, a, r) WHERE key = k AND at = a AND ref = r", ("at", "at", "ref"), taken)
         refs = sorted({(ref.value, ref.kind, ref.entity, ref.id) for ref in changes.refs})
         many(connection, "INSERT INTO refs {rows} ON CONFLICT DO NOTHING", ("value", "kind", "entity", "id"), refs)
+        connection.execute("DELETE FROM observations WHERE id = ANY(%s)", (list(changes.forgotten),))
         many(connection, "INSERT INTO unreadable {rows} ON CONFLICT DO NOTHING", ("observation", "at", "reason"), changes.unreadable)
 
     def take_projections(self, other: Projected) -> None:
@@ -241,6 +242,13 @@ class Postgres:
     def sketches(self, conversation: str) -> Iterator[Sketch]:
         query = "SELECT doc FROM tasks WHERE conversation = %s AND kind <> 'none' ORDER BY opened, id"
         return (_sketches.decode(doc) for (doc,) in self._server.stream(query, (conversation,)))
+
+    def inside(self) -> list[tuple[str, str]]:
+        query = """
+            SELECT DISTINCT above.conversation, root.conversation FROM tasks AS root JOIN tasks AS above ON above.id = root.parent
+            WHERE root.kind = 'root' AND root.parent <> '' AND above.kind <> 'none' AND above.conversation <> root.conversation
+        """
+        return [(above, below) for above, below in self._read(query)]
 
     def among(self, table: str, column: str, values: Sequence[str]) -> list[Entity]:
         found: list[Entity] = []

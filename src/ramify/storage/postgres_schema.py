@@ -2,7 +2,7 @@
 
 from ramify.storage.columns import COLUMNS
 
-NUMBERS = frozenset({"block", "started", "opened", "active", "position", "at", "updated"})
+NUMBERS = frozenset({"block", "started", "opened", "active", "position", "at", "updated", "seq", "recorded"})
 CLOSED = frozenset({"id", "doc"})
 
 INDEXES = (
@@ -25,6 +25,13 @@ INDEXES = (
     "CREATE INDEX artifacts_task ON artifacts (task, at, id)",
     "CREATE INDEX operations_updated ON operations (updated, id)",
     "CREATE INDEX operations_session ON operations (session, updated, id)",
+    "CREATE UNIQUE INDEX events_session ON events (session, seq)",
+    "CREATE INDEX events_operation ON events (session, operation, seq)",
+    "CREATE INDEX events_agent ON events (session, agent, seq)",
+    "CREATE INDEX events_task ON events (agent, agent_task_id) WHERE agent_task_id <> ''",
+    "CREATE INDEX events_recorded ON events (session, recorded)",
+    "CREATE INDEX events_subject ON events (subject, seq) WHERE subject <> ''",
+    "CREATE INDEX sessions_active ON sessions (active, id)",
 )
 
 

@@ -83,9 +83,26 @@ STEPS: tuple[str, ...] = (
     """,
     # Few roots stand under a task of another conversation: who looks for them looks at no others.
     "CREATE INDEX tasks_inside ON tasks (parent, conversation) WHERE kind = 'root' AND parent <> ''",
+    # The event log.
+    """
+    CREATE TABLE events (
+        row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session TEXT NOT NULL, seq INTEGER NOT NULL, sort TEXT NOT NULL,
+        type TEXT NOT NULL, operation TEXT NOT NULL, agent TEXT NOT NULL, agent_task_id TEXT NOT NULL,
+        task_type TEXT NOT NULL, status TEXT NOT NULL, source TEXT NOT NULL, recorded INTEGER NOT NULL,
+        subject TEXT NOT NULL, doc BLOB NOT NULL);
+    CREATE UNIQUE INDEX events_session ON events (session, seq);
+    CREATE INDEX events_operation ON events (session, operation, seq);
+    CREATE INDEX events_agent ON events (session, agent, seq);
+    CREATE INDEX events_task ON events (agent, agent_task_id) WHERE agent_task_id <> '';
+    CREATE INDEX events_recorded ON events (session, recorded);
+    CREATE INDEX events_subject ON events (subject, seq) WHERE subject <> '';
+    CREATE TABLE sessions (
+        row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, project TEXT NOT NULL, active INTEGER NOT NULL, doc BLOB NOT NULL);
+    CREATE INDEX sessions_active ON sessions (active, id);
+    """,
 )
 
 PROJECTIONS = (
     "calls", "tools", "tasks", "lines", "conversations", "corrections", "messages", "reports", "notes", "artifacts",
-    "artifact_parts", "operations", "agents", "sheets", "keys", "refs", "unreadable",
+    "artifact_parts", "operations", "agents", "sheets", "events", "sessions", "keys", "refs", "unreadable",
 )  # fmt: skip

@@ -118,6 +118,7 @@ class Sqlite:
             [(ref.value, ref.kind, ref.entity, ref.id) for ref in changes.refs],
         )
         connection.executemany("INSERT OR IGNORE INTO unreadable VALUES (?, ?, ?)", changes.unreadable)
+        connection.executemany("DELETE FROM observations WHERE id = ?", [(id,) for id in changes.forgotten])
 
     def take_projections(self, other: Projected) -> None:
         with self._file.writing() as connection:

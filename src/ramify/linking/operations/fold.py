@@ -1,0 +1,329 @@
+"""One event of the log, folded: what it says is added to what is known, and the rows that follow are written."""
+
+from ramify.linking.operations import identity, pairing, sessions, sums
+from ramify.linking.operations.evidence import Evidence, add, ends, standing
+from ramify.linking.operations.rows import evidence_of, settle
+from ramify.linking.operations.subject import Subject, alias, place, save_alias, shell_id
+from ramify.linking.operations.turn import Turn, flag_event
+from ramify.linking.world import World
+from ramify.model import ids
+from ramify.model.entity import Agent
+from ramify.model.operation_event import (
+    ENDED,
+    RANKS,
+    Answered,
+    Asked,
+    Cleared,
+    Introduced,
+    OperationEvent,
+    Progressed,
+    Pushed,
+    Shown,
+    Snapshots,
+    Word,
+)
+
+SKEW = 5_000_000  # a sender's clock that is off by less is not worth a word
+
+
+def tell(world: World, event: OperationEvent) -> None:
+    heading = event.heading
+    session = sessions.session_of(world, heading)
+    match event.said:
+        case Cleared(reason):
+            sessions.clear(world, session, heading, reason)
+            return
+        case Introduced():
+            introduce(world, event)
+            return
+        case _:
+            pass
+    turn = sessions.taken(world, session, heading)
+    sums.note_event(turn)
+    fold(turn, event)
+    settle(turn)
+    sessions.keep_in_bounds(turn)
+
+
+def fold(turn: Turn, event: OperationEvent) -> None:
+    if turn.heading.uri:
+        introduce(turn.world, event)
+    match event.said:
+        case Asked():
+            asked(turn)
+        case Answered() as said:
+            answered(turn, said)
+        case Pushed() as said:
+            pushed(turn, said)
+        case Snapshots() as said:
+            seen_again(turn, said)
+        case Progressed() as said:
+            progressed(turn, said)
+        case Introduced() | Cleared() | Shown():
+            pass
+
+
+def introduce(world: World, event: OperationEvent) -> None:
+    heading = event.heading
+    uri = event.said.uri if isinstance(event.said, Introduced) else heading.uri
+    id = ids.short("agent", heading.project, "adcp", heading.agent)
+    known = world.get("agents", id)
+    row = known if isinstance(known, Agent) else Agent(id, heading.project, "adcp", heading.agent)
+    row.url = uri or row.url
+    row.details = {**row.details, "protocol": heading.protocol or row.details.get("protocol", ""), "seen": heading.at}
+    world.save("agents", row)
+
+
+# -- calls -------------------------------------------------------------------------------------------------------------
+
+
+def asked(turn: Turn) -> None:
+    subject = pairing.asked(turn)
+    subject.asked = turn.heading.sender
+    involve(turn, subject)
+
+
+def answered(turn: Turn, said: Answered) -> None:
+    if said.bare:
+        subject = pairing.came_back(turn)
+        subject.bare = turn.claim(said.status or "unknown", said.native)
+        measure(turn, subject, said)
+        involve(turn, subject)
+        return
+    subject = pairing.answered(turn, said)
+    measure(turn, subject, said)
+    subject = identity.learn(turn, subject, said.work, said.transport)
+    believe(turn, subject, "answer", said.status, said.native, of_work=True)
+    involve(turn, subject)
+    if said.raised and said.status == "unknown":
+        identity.is_lost(turn, subject)
+
+
+def measure(turn: Turn, subject: Subject, said: Answered) -> None:
+    """From request to answer, by the caller's own clock."""
+    sender = turn.heading.sender
+    if said.milliseconds is not None:
+        subject.milliseconds = said.milliseconds
+    elif subject.asked and sender >= subject.asked and subject.milliseconds is None:
+        subject.milliseconds = (sender - subject.asked) / 1000
+
+
+def involve(turn: Turn, subject: Subject) -> None:
+    """The event is part of the task's story."""
+    heading = turn.heading
+    turn.logged.subject = subject.id
+    subject.active = max(subject.active, heading.at)
+    subject.opened = min(subject.opened or heading.at, heading.at)
+    subject.context = subject.context or heading.context
+    subject.protocol = subject.protocol or (heading.protocol if heading.source == "client" else "")
+    if heading.parent and not subject.parent:
+        subject.parent = heading.parent
+        native = heading.parent.rpartition("/")[2]
+        for wanted in dict.fromkeys((heading.parent, native)):
+            turn.world.mark(identity.wanted(turn.scope, wanted), subject.seq, subject.id)
+    if heading.call and subject.shape == "call":
+        turn.world.mark(identity.named(turn.scope, heading.call), subject.seq, subject.id)
+    turn.touch(subject)
+
+
+def progressed(turn: Turn, said: Progressed) -> None:
+    subject = pairing.running(turn)
+    involve(turn, subject)
+    if not said.subtask:
+        return
+    id = ids.short("task", subject.id, "progress", said.subtask)
+    part = turn.get(id)
+    if part is None:
+        heading = turn.heading
+        part = turn.open(
+            Subject(
+                id, heading.project, turn.scope, heading.operation, heading.agent, subject.task_type, "part", said.subtask,
+                turn.logged.seq, heading.at, heading.at, above=subject.id, evidence=heading.observation,
+            )
+        )  # fmt: skip
+        turn.world.mark(place("parts", turn.scope, subject.id), part.seq, id)
+    part.active = max(part.active, turn.heading.at)
+    believe(turn, part, "push", said.status, said.native, of_work=True)
+
+
+# -- what agents tell --------------------------------------------------------------------------------------------------
+
+
+def pushed(turn: Turn, said: Pushed) -> None:
+    if is_repeated(turn, said):
+        return
+    named = {word.of: word.id for word in reversed(said.words) if word.id}
+    if not named:
+        unnamed(turn, said)
+    elif not turn.heading.operation:
+        for word in said.words:
+            everywhere(turn, word, "push")
+    else:
+        subject = identity.learn(turn, pushed_about(turn, named), named.get("work", ""), named.get("transport", ""))
+        for word in said.words:
+            believe(turn, subject, "push", word.status, word.native, of_work=word.of == "work")
+        subject.skew = skew(turn) or subject.skew
+        involve(turn, subject)
+
+
+def pushed_about(turn: Turn, named: dict[str, str]) -> Subject:
+    """The task of that operation, or a shell until its call is heard of."""
+    heading = turn.heading
+    for native in named.values():
+        for one in turn.known_as(heading.agent, native):
+            if one.operation == heading.operation:
+                return one
+    if heading.source == "client" and (called := pairing.called(turn)) is not None:
+        return called
+    native = next(iter(named.values()))
+    id = shell_id(heading.project, turn.scope, heading.operation, heading.agent, native)
+    subject = turn.open(
+        Subject(
+            id, heading.project, turn.scope, heading.operation, heading.agent, heading.task_type, "shell", "",
+            turn.logged.seq, heading.at, heading.at, evidence=heading.observation,
+        )
+    )  # fmt: skip
+    identity.is_shell(turn, subject)
+    return subject
+
+
+def unnamed(turn: Turn, said: Pushed) -> None:
+    """A client tells of its call's state without an id."""
+    if not turn.heading.operation:
+        return
+    subject = pairing.running(turn)
+    for word in said.words:
+        believe(turn, subject, "push", word.status, word.native, of_work=True)
+    involve(turn, subject)
+
+
+def is_repeated(turn: Turn, said: Pushed) -> bool:
+    """Deliveries come at least once: with the same key, or as the same notification under a new one."""
+    world, heading = turn.world, turn.heading
+    if said.key:
+        where = place("delivery", turn.scope, heading.agent, said.key)
+        before = world.span(where, limit=1)
+        if before:
+            turn.flag("duplicate" if before[0][1] == said.body else "conflict")
+            turn.logged.same_as = before[0][0]
+            if before[0][1] != said.body:
+                doubt(turn, said)
+            return True
+        world.mark(where, turn.logged.seq, said.body)
+    first = said.words[0] if said.words else None
+    if first is None or not first.id or not first.status:
+        return False
+    what = (heading.operation, heading.agent, first.id, first.status, heading.source)
+    notices = [place("notice", turn.scope, *what, stamp) for stamp in said.stamps]
+    again = next((found for notice in notices if (found := world.span(notice, limit=1))), None)
+    for notice in notices:
+        world.mark(notice, turn.logged.seq, "")
+    if again:
+        turn.flag("reemission")
+        turn.logged.same_as = again[0][0]
+    return bool(again)
+
+
+def doubt(turn: Turn, said: Pushed) -> None:
+    for word in said.words:
+        for one in turn.known_as(turn.heading.agent, word.id):
+            if one.operation == turn.heading.operation:
+                one.flags = tuple(sorted({*one.flags, "conflict"}))
+                turn.touch(one)
+
+
+def skew(turn: Turn) -> int:
+    heading = turn.heading
+    off = heading.sender - heading.at if heading.sender else 0
+    return off if abs(off) > SKEW else 0
+
+
+# -- what agents answer when they are asked again ----------------------------------------------------------------------
+
+
+def seen_again(turn: Turn, said: Snapshots) -> None:
+    for word in said.words:
+        everywhere(turn, word, "snapshot")
+    for native in said.gone:
+        found = alias(turn.world, turn.scope, turn.heading.agent, native)
+        found.work.gone = turn.claim("unknown", "")
+        save_alias(turn.world, turn.scope, turn.heading.agent, native, found)
+        for one in turn.known_as(turn.heading.agent, native):
+            turn.touch(one)
+
+
+def everywhere(turn: Turn, word: Word, kind: str) -> None:
+    """Of whichever task has the id, in every operation; kept for those that will have it."""
+    if not word.status or not RANKS[word.status]:
+        return
+    agent = turn.heading.agent
+    known = turn.known_as(agent, word.id)
+    if not known and kind == "push":
+        known = [orphan(turn, word)]
+    before = [(one, evidence_of(turn, one)) for one in known]
+    found = alias(turn.world, turn.scope, agent, word.id)
+    claim = turn.claim(word.status, word.native)
+    if word.of == "work":
+        found.work = add(found.work, kind, claim)
+    else:
+        found.wire = add(found.wire, kind, claim)
+    save_alias(turn.world, turn.scope, agent, word.id, found)
+    for one, was in before:
+        judge(turn, one, was, kind, word.status)
+        if len(known) == 1:
+            turn.logged.subject = one.id
+        one.active = max(one.active, turn.heading.at)
+        turn.touch(one)
+
+
+def orphan(turn: Turn, word: Word) -> Subject:
+    heading = turn.heading
+    subject = Subject(
+        shell_id(heading.project, turn.scope, "", heading.agent, word.id), heading.project, turn.scope, "", heading.agent,
+        heading.task_type, "orphan", "", turn.logged.seq, heading.at, heading.at, evidence=heading.observation,
+    )  # fmt: skip
+    return identity.learn(turn, turn.open(subject), *((word.id, "") if word.of == "work" else ("", word.id)))
+
+
+# -- whose word counts -------------------------------------------------------------------------------------------------
+
+
+def believe(turn: Turn, subject: Subject, kind: str, status: str, native: str, *, of_work: bool) -> None:
+    """A word that nobody has agreed on moves nothing; that a call broke is a state."""
+    if not status or (not RANKS[status] and kind != "answer"):
+        return
+    before = evidence_of(turn, subject)
+    claim = turn.claim(status, native)
+    if of_work:
+        subject.own = add(subject.own, kind, claim)
+    else:
+        subject.wire = add(subject.wire, kind, claim)
+    if of_work or not subject.work or subject.work == subject.transport:
+        judge(turn, subject, before, kind, status)
+    turn.touch(subject)
+
+
+def judge(turn: Turn, subject: Subject, before: Evidence, kind: str, status: str) -> None:
+    """Marks what came too late, and whichever of two ends was not believed."""
+    was, now = standing(before), standing(evidence_of(turn, subject))
+    if was is None:
+        return
+    if kind == "push" and RANKS[status] < RANKS[was.status]:
+        late(turn, subject)
+    if RANKS[status] == ENDED and now is not None and now.status != status:
+        contradicted(turn, subject)
+    if RANKS[was.status] == ENDED and now is not None and now.status != was.status:
+        contradicted(turn, subject, [claim.event for claim in ends(before) if claim.status != now.status])
+
+
+def late(turn: Turn, subject: Subject) -> None:
+    turn.flag("late")
+    subject.flags = tuple(sorted({*subject.flags, "late"}))
+
+
+def contradicted(turn: Turn, subject: Subject, events: list[str] | None = None) -> None:
+    subject.flags = tuple(sorted({*subject.flags, "conflict"}))
+    if events is None:
+        turn.flag("conflict")
+    for event in events or ():
+        flag_event(turn.world, event, "conflict")

@@ -1,0 +1,136 @@
+"""Which subjects are the same task.
+
+An id is unique inside its agent at best. Inside one operation two subjects that get the same id are one task; the first
+call stays, what a push alone has opened goes into it. A call that broke and left no id, and the only push that fits
+nothing else, are taken for one as long as neither has a rival.
+"""
+
+from ramify.linking.operations.evidence import Evidence, joined
+from ramify.linking.operations.subject import Subject, place
+from ramify.linking.operations.turn import Turn
+
+SHAPES = ("call", "shell", "orphan", "part")
+"""Who stays when two turn out to be one: a call before what a push opened, and that before what nobody asked for."""
+
+
+def learn(turn: Turn, subject: Subject, work: str, transport: str) -> Subject:
+    """Its ids become known; gives the one that it is now."""
+    fresh: list[str] = []
+    if transport and not subject.transport:
+        subject.transport = transport
+        fresh.append(transport)
+    # Where nothing better was known the transport's task stood for the work.
+    stood_in = subject.work == subject.transport and work != transport
+    if work and work != subject.work and (not subject.work or stood_in):
+        subject.work = work
+        fresh.append(work)
+    turn.touch(subject)
+    if fresh and subject.lost:
+        no_longer_lost(turn, subject)
+    for native in dict.fromkeys(fresh):
+        subject = name(turn, subject, native)
+    return subject
+
+
+def name(turn: Turn, subject: Subject, native: str) -> Subject:
+    world = turn.world
+    world.mark(place("known-as", subject.scope, subject.agent, native), subject.seq, subject.id)
+    world.mark(named(subject.scope, native), subject.seq, subject.id)
+    for child in turn.at(wanted(subject.scope, native)):
+        turn.touch(child)
+    for other in turn.known_as(subject.agent, native):
+        same = other.operation == subject.operation or "orphan" in (other.shape, subject.shape)
+        if other.id != subject.id and same:
+            subject = become_one(turn, subject, other)
+    return subject
+
+
+def named(scope: str, native: str) -> int:
+    return place("named", scope, native)
+
+
+def wanted(scope: str, native: str) -> int:
+    """Children that were given by a task of that name."""
+    return place("wanted", scope, native)
+
+
+def become_one(turn: Turn, one: Subject, other: Subject) -> Subject:
+    stays, goes = sorted((one, other), key=lambda subject: (SHAPES.index(subject.shape), subject.seq))
+    leave(turn, goes)
+    for field in ("work", "transport", "context", "protocol", "parent"):
+        if not getattr(stays, field):
+            setattr(stays, field, getattr(goes, field))
+    stays.own, stays.wire = joined((stays.own, goes.own)), joined((stays.wire, goes.wire))
+    stays.bare = stays.bare or goes.bare
+    stays.flags = tuple(sorted({*stays.flags, *goes.flags} - {"orphan"}))
+    stays.active = max(stays.active, goes.active)
+    stays.skew = stays.skew or goes.skew
+    if goes.shape == "call":
+        stays.opened = min(stays.opened, goes.opened)
+    for native in dict.fromkeys((goes.work, goes.transport)):
+        if native:
+            turn.world.mark(place("known-as", stays.scope, stays.agent, native), stays.seq, stays.id)
+            turn.world.mark(named(stays.scope, native), stays.seq, stays.id)
+    goes.into, goes.own, goes.wire = stays.id, Evidence(), Evidence()
+    turn.world.mark(place("been", stays.scope, stays.id), goes.seq, goes.id)
+    turn.gone.append(goes)
+    turn.touch(stays)
+    return stays
+
+
+def leave(turn: Turn, goes: Subject) -> None:
+    if goes.lost:
+        no_longer_lost(turn, goes)
+    if goes.shape == "shell":
+        turn.world.unmark(group("shells", goes), goes.seq, goes.id)
+        infer(turn, goes)
+
+
+# -- what nothing but the lack of a rival makes one --------------------------------------------------------------------
+
+
+def group(kind: str, subject: Subject) -> int:
+    return place(kind, subject.scope, subject.operation, subject.agent, subject.task_type)
+
+
+def is_shell(turn: Turn, subject: Subject) -> None:
+    turn.world.mark(group("shells", subject), subject.seq, subject.id)
+    infer(turn, subject)
+
+
+def is_lost(turn: Turn, subject: Subject) -> None:
+    if subject.lost or subject.work or subject.transport:
+        return
+    subject.lost = True
+    turn.touch(subject)
+    turn.world.mark(group("lost", subject), subject.seq, subject.id)
+    infer(turn, subject)
+
+
+def no_longer_lost(turn: Turn, subject: Subject) -> None:
+    subject.lost = False
+    turn.world.unmark(group("lost", subject), subject.seq, subject.id)
+    part(turn, subject)
+    infer(turn, subject)
+
+
+def infer(turn: Turn, subject: Subject) -> None:
+    """Two of either kind are enough to know that nothing can be told."""
+    lost, shells = turn.at(group("lost", subject), 2), turn.at(group("shells", subject), 2)
+    alone = len(lost) == len(shells) == 1
+    for one in lost:
+        if one.twin and not (alone and one.twin == shells[0].id):
+            part(turn, one)
+    if alone and not lost[0].twin:
+        lost[0].twin, shells[0].twin = shells[0].id, lost[0].id
+        turn.touch(lost[0])
+        turn.touch(shells[0])
+
+
+def part(turn: Turn, subject: Subject) -> None:
+    other = turn.get(subject.twin)
+    subject.twin = ""
+    turn.touch(subject)
+    if other is not None and other.twin == subject.id:
+        other.twin = ""
+        turn.touch(other)

@@ -1,0 +1,222 @@
+"""From a stored line to what it means: one event in our words, or the reason why it is none."""
+
+import hashlib
+from collections.abc import Iterator
+
+import msgspec
+
+from ramify.model.event import Unreadable
+from ramify.model.moment import micros
+from ramify.model.observation import Record
+from ramify.model.operation_event import (
+    LOCAL,
+    RANKS,
+    Answered,
+    Asked,
+    Cleared,
+    Heading,
+    Introduced,
+    OperationEvent,
+    Progressed,
+    Pushed,
+    Said,
+    Shown,
+    Snapshots,
+    Word,
+)
+from ramify.protocols.adcp import answers, forms
+from ramify.protocols.adcp.lines import BadLine, viewed
+from ramify.protocols.adcp.wire import ASKED_AGAIN, LISTINGS, ONLY_ASKING, OWN, POLLS, SOURCES, Line, table, text
+from ramify.protocols.adcp.words import status_word
+
+FORMAT = "adcp"
+CLEARED = "session_cleared"
+"""Written by the store itself, where a session is emptied."""
+
+
+def decode(seen: Record) -> OperationEvent | Unreadable:
+    try:
+        line = msgspec.json.decode(seen.body)
+        if not isinstance(line, dict):
+            raise BadLine("is no JSON object")
+        own = table(line.get(OWN))
+        if own.get("act") == CLEARED:
+            return OperationEvent(heading(seen, {}, own, ""), Cleared(text(own.get("reason")) or "cleared"))
+        view = viewed(line)
+        said = meaning(view, own)
+    except (ValueError, RecursionError) as problem:
+        return Unreadable(seen.id, seen.at, str(problem) if isinstance(problem, BadLine) else f"is no JSON: {problem}")
+    return OperationEvent(heading(seen, view, own, text(line.get("op")), said), said)
+
+
+def heading(seen: Record, view: Line, own: Line, meant: str, said: Said | None = None) -> Heading:
+    words = said.words if isinstance(said, Pushed | Snapshots) else ()
+    ids = {word.of: word.id for word in reversed(words)} if isinstance(said, Pushed) or len(words) < 3 else {}
+    answer = said if isinstance(said, Answered) else None
+    operation = text(view.get("operationId"))
+    sender = moment(view.get("timestamp"))
+    status = answer.status if answer else words[0].status if words else status_word(view.get("status"))
+    return Heading(
+        observation=seen.id,
+        project=seen.project,
+        session=text(own.get("session")) or LOCAL,
+        event=text(view.get("eventId")) or seen.id.removeprefix("obs_"),
+        at=whole(own.get("at")) or seen.at,
+        recorded=whole(own.get("recorded")) or seen.at,
+        sort=sort(view, said),
+        type=text(view.get("eventType")),
+        operation=operation,
+        meant=meant if "record" in view else operation,
+        agent=text(view.get("agentId")) or text(view.get("targetEntity")),
+        task_type=text(view.get("taskType")),
+        source=source(view),
+        protocol=text(view.get("protocol")),
+        call=text(view.get("callId")),
+        work=text(view.get("agentTaskId")) or (answer.work if answer else ids.get("work", "")),
+        transport=text(view.get("transportTaskId")) or (answer.transport if answer else ids.get("transport", "")),
+        context=text(view.get("contextId")) or text(table(view.get("metadata")).get("context_id")),
+        parent=text(view.get("parentTaskId")),
+        status=status,
+        native=text(view.get("status")),
+        sender=sender or 0,
+        uri=text(view.get("agentUri")),
+        digest=text(own.get("digest")) or content_digest(view),
+        size=len(seen.body),
+        flags=tuple(flags(view, own, sender)),
+    )
+
+
+def sort(view: Line, said: Said | None) -> str:
+    if said is None or isinstance(said, Introduced | Cleared):
+        return ""
+    return "object" if "eventType" not in view else "event"
+
+
+def flags(view: Line, own: Line, sender: int | None) -> Iterator[str]:
+    if view.get("timestamp") is not None and sender is None:
+        yield "bad-timestamp"
+    if own.get("truncated"):
+        yield "truncated"
+    if own.get("unverified"):
+        yield "unverified"
+
+
+def source(view: Line) -> str:
+    found = text(view.get("source"))
+    return found if found in SOURCES else "client"
+
+
+def meaning(view: Line, own: Line) -> Said:
+    if "eventType" not in view:
+        return Shown()
+    if view.get("record") == "agent":
+        return Introduced(text(view.get("agentUri")))
+    read = table(own.get("read"))  # the payload was too large to be kept: what it said was read before
+    if view["taskType"] in ONLY_ASKING or source(view) in ASKED_AGAIN:
+        return asked_again(view, read)
+    match view["eventType"]:
+        case "protocol_request":
+            return Asked()
+        case "protocol_response" if view.get("record") == "activity":
+            return Answered(status_word(view.get("status")), text(view.get("status")), bare=True)
+        case "protocol_response":
+            return answer(view, read)
+        case "protocol_error":
+            return answers.read_failure(view, "record" not in view)
+        case "status_update":
+            return pushed(view, own, read)
+        case "progress":
+            return progressed(view)
+        case _:
+            return Shown()
+
+
+def answer(view: Line, read: Line) -> Answered:
+    whole_answer = "record" not in view
+    if read:
+        work, transport = text(read.get("work")), text(read.get("transport"))
+        return answers.answered(view, status_word(read.get("status")) or "completed", work, transport, whole_answer)
+    return answers.read_answer(view, view.get("payload"), whole_answer)
+
+
+def asked_again(view: Line, read: Line) -> Said:
+    """Polls and listings, also where they come as plain calls: what they brought counts, the calls themselves do not."""
+    if view["eventType"] == "protocol_request" or view.get("record") == "activity":
+        return Shown()
+    if answers.is_failure(view, view.get("payload")) or view.get("raised") is not None or view["eventType"] == "protocol_error":
+        return Shown()
+    if read:
+        return Snapshots(tuple(msgspec.convert(read.get("words", ()), tuple[Word, ...])))
+    data = forms.inner(view.get("payload"))
+    if isinstance(data.get("tasks"), list) and (view["taskType"] in LISTINGS or source(view) == "listing"):
+        words = tuple(word for one in data["tasks"] for word in forms.task_words(table(one)))
+    else:
+        words = forms.task_words(data) or plain_words(view)
+    gone = tuple(one for one in table(view.get("reconciled")).get("gone", ()) if isinstance(one, str))
+    return Snapshots(tuple(word for word in words if RANKS.get(word.status, 0)), gone)
+
+
+def plain_words(view: Line) -> tuple[Word, ...]:
+    """A status update of such a source names its task itself."""
+    if view["eventType"] != "status_update" or view["taskType"] in POLLS | LISTINGS:
+        return ()
+    native = text(view.get("status"))
+    work, transport = text(view.get("agentTaskId")), text(view.get("transportTaskId"))
+    if not native or not (work or transport):
+        return ()
+    return (Word("work" if work else "transport", work or transport, status_word(native), native),)
+
+
+def pushed(view: Line, own: Line, read: Line) -> Pushed:
+    body = table(view.get("payload"))
+    wired = forms.carried(body) if body else None
+    native = text(view.get("status"))
+    if read:
+        words = tuple(msgspec.convert(read.get("words", ()), tuple[Word, ...]))
+    elif wired is not None:
+        words = wired.words
+    else:
+        id = text(view.get("agentTaskId"))
+        carrier = text(view.get("transportTaskId"))
+        words = (Word("work" if id or not carrier else "transport", id or carrier, status_word(native), native),)
+    stamps = [f"id:{view[name]}" for name in ("notificationId",) if text(view.get(name))]
+    stamps += [f"at:{view['timestamp']}"] if text(view.get("timestamp")) and source(view) != "client" else []
+    key = text(view.get("idempotencyKey"))
+    digest = text(own.get("body")) or (canonical(body) if body else "")
+    return Pushed(words, key, digest, tuple(stamps), source(view) == "stream")
+
+
+def progressed(view: Line) -> Progressed:
+    payload = table(view.get("payload"))
+    message = text(payload.get("message")) or text(view.get("message"))
+    if message.lstrip().startswith("{"):
+        try:
+            part = table(msgspec.json.decode(message))
+        except (ValueError, RecursionError):
+            part = {}
+        native = text(part.get("state")) or text(part.get("status"))
+        if text(part.get("subtask")) and native:
+            return Progressed(part["subtask"], status_word(native), native, message)
+    return Progressed(text=message)
+
+
+def moment(value: object) -> int | None:
+    """Microseconds of a time with a zone; None where it is no time."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return int(value * 1_000_000) if 0 <= value < 1e11 else None
+    try:
+        return micros(value) if isinstance(value, str) else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def whole(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def canonical(value: object) -> str:
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+
+
+def content_digest(view: Line) -> str:
+    return canonical(view)[:32]

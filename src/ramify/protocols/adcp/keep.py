@@ -1,0 +1,114 @@
+"""A line on its way into the store: checked, without secrets, cut to size, with what the store itself has to say of it."""
+
+import hashlib
+
+import msgspec
+from msgspec import Struct
+
+from ramify.model import ids
+from ramify.model.observation import Record
+from ramify.model.operation_event import LOCAL, Answered, Pushed, Snapshots
+from ramify.protocols.adcp.decode import CLEARED, FORMAT, canonical, content_digest, meaning
+from ramify.protocols.adcp.forms import ENVELOPE
+from ramify.protocols.adcp.lines import BadLine, viewed, webhook_body
+from ramify.protocols.adcp.redact import redacted
+from ramify.protocols.adcp.wire import LARGEST_EVENT, LONGEST_ID, OWN, Line, text
+
+EVENT_BYTES = 64 * 2**10
+SHORT_FIELDS = ENVELOPE | {"id", "taskId", "contextId", "operation_id", "task_type", "idempotency_key", "timestamp", "notification_id"}
+LARGE = 1024
+
+
+class Entry(Struct, frozen=True):
+    """Where and when a line came in. `at` 0: only the store's clock is known."""
+
+    project: str
+    recorded: int
+    session: str = LOCAL
+    epoch: int = 0
+    at: int = 0
+    source: str = "events"
+    place: str = "events"
+    identity: str = ""  # of a line that has no id of its own
+    unverified: bool = False
+    event_bytes: int = EVENT_BYTES
+
+
+def keep(given: Line, entry: Entry) -> Record:
+    """Raises BadLine with the reason why this is no event."""
+    line = {name: value for name, value in given.items() if name != OWN}
+    view = viewed(line)
+    own: Line = {"session": entry.session, "recorded": entry.recorded, "digest": content_digest(view)}
+    if entry.at:
+        own["at"] = entry.at
+    if entry.unverified:
+        own["unverified"] = True
+    if body := delivered(line, view):
+        own["body"] = canonical(body)
+    clean = redacted(line)
+    if isinstance(line.get("raw"), str):
+        clean.setdefault("rawSha256", hashlib.sha256(line["raw"].encode("utf-8", "surrogatepass")).hexdigest())
+    size = len(msgspec.json.encode(clean))
+    if size > LARGEST_EVENT:
+        raise BadLine(f"has {size} bytes, more than {LARGEST_EVENT}")
+    if size > entry.event_bytes:
+        own |= {"truncated": True, "read": read_before(clean, own)}
+        clean = cut(clean, entry.event_bytes)
+    body_bytes = msgspec.json.encode({**clean, OWN: own})
+    id = event_id(entry, text(view.get("eventId")))
+    return Record(id, entry.project, entry.at or entry.recorded, entry.source, FORMAT, entry.place, body_bytes)
+
+
+def event_id(entry: Entry, native: str) -> str:
+    """A line of a file and an event that was sent are the same where their own id is."""
+    named = ("event", native) if native else ("line", entry.identity)
+    return ids.observation_id("adcp", entry.project, entry.session, entry.epoch, *named)
+
+
+def clearing(entry: Entry, reason: str) -> Record:
+    """The store's own word that a session was emptied."""
+    own = {"act": CLEARED, "reason": reason, "session": entry.session, "recorded": entry.recorded}
+    id = ids.observation_id("adcp", entry.project, entry.session, entry.epoch, "cleared")
+    body = msgspec.json.encode({OWN: own})
+    return Record(id, entry.project, entry.recorded, entry.source, FORMAT, entry.place, body)
+
+
+def delivered(line: Line, view: Line) -> Line:
+    """The body of a push, which repetitions are compared by."""
+    if line.get("kind") == "webhook":
+        return webhook_body(line)
+    payload = view.get("payload")
+    return payload if view.get("source") == "webhook" and isinstance(payload, dict) else {}
+
+
+def read_before(line: Line, own: Line) -> Line:
+    """What a payload says that is about to be cut."""
+    match meaning(viewed(line), own):
+        case Answered() as said:
+            return {"status": said.status, "work": said.work, "transport": said.transport}
+        case Pushed() | Snapshots() as said:
+            return {"words": msgspec.to_builtins(said.words)}
+        case _:
+            return {}
+
+
+def cut(line: Line, most: int) -> Line:
+    """The largest fields become a note of what they were, until the rest is small enough."""
+    sizes = sorted(((len(msgspec.json.encode(value)), name) for name, value in line.items()), reverse=True)
+    total = sum(size + len(name) + 4 for size, name in sizes)
+    cut_line = dict(line)
+    for size, name in sizes:
+        if total <= most or size < LARGE:
+            break
+        cut_line[name] = stump(line[name])
+        total -= size - len(msgspec.json.encode(cut_line[name]))
+    return cut_line
+
+
+def stump(value: object) -> Line:
+    raw = msgspec.json.encode(value)
+    left: Line = {"truncated": True, "bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+    for name, one in value.items() if isinstance(value, dict) else ():
+        if name in SHORT_FIELDS and isinstance(one, str | int | float | bool | None) and len(str(one)) <= LONGEST_ID:
+            left[name] = one
+    return left
