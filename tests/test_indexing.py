@@ -15,6 +15,8 @@ from ramify.query.service import Questions
 from ramify.rebuild import rebuild
 from ramify.storage.base import Words
 from ramify.storage.sqlite import Sqlite, open_sqlite
+from tests.a2a_verdicts import frames
+from tests.linking.a2a_builder import records
 from tests.story import exchanges
 from tests.test_pipeline import turns, until
 
@@ -125,3 +127,12 @@ def test_indexing_rests_while_the_writer_has_work_but_never_stops(store: Sqlite)
     until(lambda: store.search.indexed() == store.seq())
     indexer.close()
     store.close()
+
+
+def test_words_of_other_protocols_are_found_in_their_rows(store: Sqlite) -> None:
+    Ingest(store).step(records(frames("v1-input-required")))
+    Indexer(store).catch_up()
+    found = Questions(store).search('"Dispatching Lending strategy"')["items"]
+    assert [(item["side"], item["kind"]) for item in found] == [("message", "text")]
+    assert "Lending" in found[0]["snippet"]
+    assert Questions(store).task(found[0]["task"])["refs"][0]["protocol"] == "a2a"

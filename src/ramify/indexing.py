@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 
 from ramify.model import ids
-from ramify.model.entity import Call
+from ramify.model.entity import Call, Message, Note, ToolCall
 from ramify.model.event import MessageSaid
+from ramify.model.kept_text import kept_texts
 from ramify.model.observation import Observation, Record, Request, Response
 from ramify.protocols.anthropic.decode import is_model_call, plain_body, read_answer
 from ramify.protocols.anthropic.normal import blocks_of, normal_text, result_text
@@ -51,6 +52,8 @@ def words_of(store: Store, seen: Observation) -> list[Words]:
         return _answered(seen)
     if isinstance(seen, Record) and seen.format in claude.FORMATS:
         return _reported(seen)
+    if isinstance(seen, Record):
+        return _kept(store, seen)
     return []
 
 
@@ -95,6 +98,17 @@ def _reported(seen: Record) -> list[Words]:
                 for kind, text in texts_of(block)
                 if text
             ]
+    return found
+
+
+def _kept(store: Store, seen: Record) -> list[Words]:
+    """Protocols whose words stand in rows: those that rest on this observation."""
+    found: list[Words] = []
+    for table in ("messages", "notes", "tools"):
+        for row in store.among(table, "observation", [seen.id]):
+            if isinstance(row, Message | Note | ToolCall):
+                texts = enumerate(kept_texts(row))
+                found += [Words(row.id, table, 0, at, kind, text[:LONGEST]) for at, (kind, text) in texts if text]
     return found
 
 

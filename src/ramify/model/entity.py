@@ -206,6 +206,7 @@ class ToolCall(Struct, array_like=True):
     children: tuple[str, ...] = ()  # the tasks that it spawned
     synthetic: bool = False  # written by the host, not by the model
     details: dict[str, Any] = field(default_factory=dict)
+    observation: str = ""  # the last that told of it
 
 
 class Task(Struct, array_like=True):

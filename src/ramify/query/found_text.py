@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 
-from ramify.model.entity import Call, Message, Task
+from ramify.model.entity import Call, Message, Note, Task, ToolCall
 from ramify.model.ids import seen_call_id
+from ramify.model.kept_text import kept_texts
 from ramify.model.moment import iso
 from ramify.protocols.anthropic.normal import blocks_of, result_text
 from ramify.query import told
@@ -15,6 +16,7 @@ from ramify.query.errors import BadQuestion
 from ramify.storage.base import Store, Words
 
 BEFORE, LENGTH = 30, 200  # the words that were found stand near the beginning, where a narrow column still shows them
+KEPT = {"messages": "message", "notes": "note", "tools": "tool"}
 TERM = re.compile(r'"([^"]+)"|(\S+)')
 
 
@@ -29,7 +31,7 @@ def search(store: Store, text: str, limit: int, cursor: str | None) -> dict[str,
     hits = store.search.find(query, limit + 1, int(cursor) if cursor else None)
     content = Content(store)
     found = (_item(store, content, words, terms) for _, words in hits[:limit])
-    items = [item for item in found if item is not None]
+    items = list({(item["side"], item["call"], item["message"], item["block"]): item for item in found if item is not None}.values())
     after = str(hits[limit - 1][0]) if len(hits) > limit else None
     return {"items": items, "next": after, "indexed": store.search.indexed(), "seq": store.seq()}
 
@@ -37,6 +39,8 @@ def search(store: Store, text: str, limit: int, cursor: str | None) -> dict[str,
 def _item(store: Store, content: Content, words: Words, terms: list[str]) -> dict[str, Any] | None:
     if words.side == "message":
         return _reported(store, words, terms)
+    if words.side in KEPT:
+        return _kept(store, words, terms)
     call = store.load("calls", words.call)
     text = text_at(content, call, words) if isinstance(call, Call) else ""
     return {
@@ -49,6 +53,26 @@ def _item(store: Store, content: Content, words: Words, terms: list[str]) -> dic
         "block": words.block,
         "snippet": snippet(text, terms),
         "timestamp": iso(call.started) if isinstance(call, Call) else None,
+    }
+
+
+def _kept(store: Store, words: Words, terms: list[str]) -> dict[str, Any] | None:
+    row = store.load(words.side, words.call)
+    if not isinstance(row, Message | Note | ToolCall):
+        return None
+    id, at = (row.line, row.at) if isinstance(row, Message) else (row.task, row.at if isinstance(row, Note) else row.opened)
+    task = store.load("tasks", id)
+    texts = kept_texts(row)
+    return {
+        "call": None,
+        "task": id or None,
+        "conversation": task.conversation or None if isinstance(task, Task) else None,
+        "kind": words.kind,
+        "side": KEPT[words.side],
+        "message": row.id,
+        "block": words.block,
+        "snippet": snippet(texts[words.block][1] if words.block < len(texts) else "", terms),
+        "timestamp": iso(at),
     }
 
 

@@ -22,14 +22,14 @@ from ramify.model.entity import (
 
 COLUMNS = {
     "calls": ("project", "conversation", "task", "line", "attempt_of", "started", "status", "kind", "source"),
-    "tools": ("project", "call", "block", "name", "task", "opened"),
+    "tools": ("project", "call", "block", "name", "task", "opened", "observation"),
     "tasks": ("project", "conversation", "parent", "opened", "kind"),
     "lines": ("conversation", "kind", "started", "position"),
     "conversations": ("project", "session", "active"),
     "corrections": (),
-    "messages": ("line", "at"),
+    "messages": ("line", "at", "observation"),
     "reports": ("conversation", "at"),
-    "notes": ("task", "at", "kind"),
+    "notes": ("task", "at", "kind", "observation"),
     "artifacts": ("task", "at"),
     "artifact_parts": (),
     "operations": ("project", "session", "updated"),
@@ -54,7 +54,7 @@ def columns_of(row: Entity) -> tuple[Any, ...]:
                 row.source,
             )
         case ToolCall():
-            return row.project, row.call, row.block, row.name, row.task, row.opened
+            return row.project, row.call, row.block, row.name, row.task, row.opened, row.observation
         case Task():
             return row.project, row.conversation, row.parent, row.opened, row.kind
         case Line():
@@ -62,7 +62,7 @@ def columns_of(row: Entity) -> tuple[Any, ...]:
         case Conversation():
             return row.project, row.session, row.active
         case Message():
-            return row.line, row.at
+            return row.line, row.at, row.observation if row.protocol else ""
         case Report():
             return row.conversation, row.at
         case Logged():
@@ -73,7 +73,7 @@ def columns_of(row: Entity) -> tuple[Any, ...]:
         case EventSession():
             return row.project, row.active
         case Note():
-            return row.task, row.at, row.kind
+            return row.task, row.at, row.kind, row.observation
         case Artifact():
             return row.task, row.at
         case Operation():

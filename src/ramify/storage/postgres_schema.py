@@ -31,6 +31,9 @@ INDEXES = (
     "CREATE INDEX events_task ON events (agent, agent_task_id) WHERE agent_task_id <> ''",
     "CREATE INDEX events_recorded ON events (session, recorded)",
     "CREATE INDEX events_subject ON events (subject, seq) WHERE subject <> ''",
+    "CREATE INDEX messages_observation ON messages (observation) WHERE observation <> ''",
+    "CREATE INDEX notes_observation ON notes (observation) WHERE observation <> ''",
+    "CREATE INDEX tools_observation ON tools (observation) WHERE observation <> ''",
     "CREATE INDEX sessions_active ON sessions (active, id)",
 )
 

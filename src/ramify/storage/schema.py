@@ -100,6 +100,15 @@ STEPS: tuple[str, ...] = (
         row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, project TEXT NOT NULL, active INTEGER NOT NULL, doc BLOB NOT NULL);
     CREATE INDEX sessions_active ON sessions (active, id);
     """,
+    # Words of protocols that are kept in rows are indexed by what was seen.
+    """
+    ALTER TABLE messages ADD COLUMN observation TEXT NOT NULL DEFAULT '';
+    ALTER TABLE notes ADD COLUMN observation TEXT NOT NULL DEFAULT '';
+    ALTER TABLE tools ADD COLUMN observation TEXT NOT NULL DEFAULT '';
+    CREATE INDEX messages_observation ON messages (observation) WHERE observation <> '';
+    CREATE INDEX notes_observation ON notes (observation) WHERE observation <> '';
+    CREATE INDEX tools_observation ON tools (observation) WHERE observation <> '';
+    """,
 )
 
 PROJECTIONS = (
