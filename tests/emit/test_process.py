@@ -42,6 +42,25 @@ for number in range(20):
     assert sorted(lines) == sorted([f"t{number}" for number in range(20)] * 2)
 
 
+def test_an_emitter_that_is_gone_has_its_events_delivered_and_leaves_no_thread(tmp_path: Path) -> None:
+    lines, told = run(tmp_path, """
+def ask():
+    own = Emitter()
+    own.subscribe(lambda event: (time.sleep(0.05), write(event)))
+    own.status("a", "first", "working")
+    own.status("a", "second", "working")
+ask()
+for _ in range(200):
+    time.sleep(0.02)
+    if threading.active_count() == 1:
+        break
+assert threading.active_count() == 1
+ask()
+""")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert lines == ["first", "second"] * 2
+
+
 def test_what_is_told_while_the_program_ends_is_delivered(tmp_path: Path) -> None:
     lines, told = run(tmp_path, """
 emitter.subscribe(write)

@@ -179,6 +179,7 @@ async def test_an_agent_that_dies_during_a_call_is_an_error(memory: Memory) -> N
         process.kill()
         process.wait()
     assert [event["eventType"] for event in memory.events] == ["protocol_request", "protocol_error"]
+    assert any(word in memory.events[1]["raised"] for word in ("Timeout", "Cancel", "ConnectionReset", "ReadError", "RemoteProtocol"))
 
 
 async def test_what_the_caller_gets_is_the_same_without_us(agent: str, memory: Memory) -> None:

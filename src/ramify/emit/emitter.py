@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, overload
+from weakref import finalize
 
 from ramify.emit import ending
 from ramify.emit.call import Call, told
@@ -30,7 +31,7 @@ class Emitter:
         self._leaving: tuple[Subscription, ...] = ()  # unsubscribed, with something to deliver still
         self._turn = threading.RLock()
         self._heard = False  # by anybody: looked at first, so that an emitter without subscribers costs nothing
-        ending.watch(self)
+        ending.watch_emitter(self)
 
     @property
     def is_heard(self) -> bool:
@@ -138,6 +139,8 @@ class Emitter:
         else:
             sink = subscriber
         found = Subscription(sink, name or name_of(subscriber), limit, limit_bytes)
+        ending.watch_queue(found)
+        finalize(self, found.stop, discards=False).atexit = False  # nobody can be told any more: the thread may end
         with self._turn:
             self._queues = (*self._queues, found)
             self._heard = True
@@ -191,8 +194,6 @@ class Emitter:
     def renew(self) -> None:
         """After a fork, in the child."""
         self._turn = threading.RLock()
-        for queue in self._queues:
-            queue.renew()
         for memory in self._memories:
             memory.renew()
         self._leaving = ()

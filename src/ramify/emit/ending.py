@@ -13,33 +13,42 @@ EXIT_SECONDS = 5.0
 AWAY_SECONDS = 1.0  # for those who did not answer when they were last asked
 
 
-class Emitting(Protocol):
-    def flush(self, timeout: float, patience: float) -> bool: ...
+class Renewed(Protocol):
     def renew(self) -> None: ...
+
+
+class Queued(Renewed, Protocol):
     @property
     def waiting(self) -> int: ...
+    def flush(self, seconds: float, patience: float | None) -> bool: ...
 
 
-_emitters: WeakSet[Emitting] = WeakSet()
+_emitters: WeakSet[Renewed] = WeakSet()
+_queues: WeakSet[Queued] = WeakSet()  # by themselves: with something to deliver, they outlive their emitter
 
 
-def watch(emitter: Emitting) -> None:
+def watch_emitter(emitter: Renewed) -> None:
     _emitters.add(emitter)
+
+
+def watch_queue(queue: Queued) -> None:
+    _queues.add(queue)
 
 
 def end() -> None:
     deadline = time.monotonic() + EXIT_SECONDS
-    for emitter in list(_emitters):
-        safe = emitter.flush(max(0.0, deadline - time.monotonic()), AWAY_SECONDS)
-        if emitter.waiting:
-            log.warning("%d events could not be delivered before the program ended", emitter.waiting)
-        elif not safe:
-            log.warning("the last events are not stored yet; their writer goes on without this program")
+    queues = list(_queues)
+    safe = [queue.flush(max(0.0, deadline - time.monotonic()), AWAY_SECONDS) for queue in queues]
+    waiting = sum(queue.waiting for queue in queues)
+    if waiting:
+        log.warning("%d events could not be delivered before the program ended", waiting)
+    elif not all(safe):
+        log.warning("the last events are not stored yet; their writer goes on without this program")
 
 
 def renew() -> None:
-    for emitter in list(_emitters):
-        emitter.renew()
+    for one in (*_emitters, *_queues):
+        one.renew()
     # A child of `multiprocessing` ends without the functions of `atexit`, and forgets what was registered before it began.
     pool = sys.modules.get("multiprocessing.util")
     if pool is not None:

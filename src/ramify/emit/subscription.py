@@ -109,6 +109,7 @@ class Subscription:
         with self._changed:
             self._stopped = True
             if discards:
+                self.dropped += len(self._queue)
                 self._queue.clear()
                 self._bytes = 0
             self._changed.notify_all()
@@ -195,6 +196,7 @@ class Subscription:
                 self._fault(problem)
                 return False
             if self._stopped_after(pause):
+                log.warning("%d events are lost: %s", len(batch), self._problem)
                 return None
             pause = min(2 * pause, LONGEST_PAUSE)
 

@@ -122,7 +122,7 @@ def reason(problem: BaseException) -> dict[str, Any]:
     if code in REQUEST_TIMEOUT:
         return {"raised": f"{name}.RequestTimeout", "status": "unknown", "error_code": code}
     if code == CONNECTION_CLOSED:
-        return {"raised": f"{name}.ConnectionClosed", "status": "unknown", "error_code": code}
+        return {"raised": f"{name}.ConnectionReset", "status": "unknown", "error_code": code}
     return {"error_code": code} if isinstance(code, int) else {}
 
 
