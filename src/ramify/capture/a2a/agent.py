@@ -1,5 +1,6 @@
 """One named agent: what is asked of it and what it answers, with its card rewritten so that clients come back here."""
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
@@ -84,7 +85,7 @@ class Agent:
     async def _asked(self, outgoing: Outgoing) -> AsyncIterator[tuple[RawResponseMessage, StreamReader]]:
         connection = await self._pool.connect(outgoing.method)
         try:
-            writer = StreamWriter(connection, connection._loop)
+            writer = StreamWriter(connection, asyncio.get_running_loop())
             await writer.write(request_head(*outgoing, self._pool.host, chunked=False))
             yield await final(connection)
         finally:
