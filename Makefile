@@ -31,8 +31,9 @@ screenshots: $(STAMP) $(PAGE)  ## every page, light and dark, wide and narrow
 bench: $(STAMP) $(PAGE)  ## figures, with ratios from one run
 	$(BIN)/python -m bench
 
-soak: $(STAMP)          ## kill -9 under load, many times
+soak: $(STAMP)          ## kill -9 under load, many times; quiet streams, for minutes
 	$(BIN)/python -m bench.soak
+	$(BIN)/python -m bench.a2a --open 300
 
 clean:
 	rm -rf $(VENV) web/node_modules src/ramify/web/static

@@ -3,13 +3,15 @@
 import subprocess
 import sys
 
-from bench import emit, ingest, latency, page
+from bench import a2a, emit, ingest, latency, page
 
 
 def main() -> None:
     serve = [sys.executable, "-m", "ramify", "serve", "--store", "sqlite:{folder}/bench.db"]
     print("What the proxy adds, as `ramify serve` with everything on:\n", flush=True)
     latency.main([*serve, "--port", "{port}", "--anthropic-upstream", "{upstream}"])
+    print("\nWhat it adds to a frame of an A2A agent's stream:\n", flush=True)
+    a2a.main()
     print("\nHow fast it is linked and stored:\n", flush=True)
     ingest.main()
     print("\nWhat telling an event costs a program:\n", flush=True)

@@ -66,6 +66,22 @@ async def test_a_tree_over_two_agents_is_stored_frame_by_frame_and_live(tmp_path
     assert [frame["kind"] for frame in ends] == ["end"] * 7
 
 
+@pytest.mark.parametrize("announce", ["together", "each", "twice", "late", "last", "never"])
+async def test_who_gave_work_to_whom_is_known_however_it_is_announced(tmp_path: Path, announce: str) -> None:
+    async with served(tmp_path) as (server, front):
+        done = await ask("1", f"{front}/new", "stream", f"plan depth=2 fanout=2 context=own announce={announce}")
+        await server.settled(0)
+        tree = await server.ask(f"tasks/{task_of(done)}/tree")
+        tasks = await server.all("tasks")
+    assert len(tasks) == 7
+    assert {task["status"] for task in tasks} == {"completed"}
+    assert shape(tree) == (("new", []) if announce == "never" else ("new", [("old", [("old", []), ("old", [])])] * 2))
+
+
+def shape(tree: dict[str, Any]) -> tuple[str, list[Any]]:
+    return tree["agent"], [shape(child) for child in tree["children"]]
+
+
 async def test_tokens_of_push_notifications_never_reach_the_disk(tmp_path: Path) -> None:
     posted: list[bytes] = []
 

@@ -30,7 +30,7 @@ REWRITTEN = frozenset((b"content-length", b"etag", b"last-modified", b"content-m
 class Rewritten(NamedTuple):
     body: bytes
     warnings: tuple[str, ...]
-    cards: tuple[Card, ...]  # as the agent wrote them
+    cards: tuple[Card, ...]
 
 
 def is_card_path(path: str) -> bool:
@@ -43,11 +43,10 @@ def rewrite(body: bytes, base: str, ours: str) -> Rewritten:
         document = json.loads(body)
     except (ValueError, RecursionError):
         return Rewritten(body, (), ())
-    originals: list[Card] = []
+    found = tuple(cards_in(document))
     warnings: list[str] = []
     changed = False
-    for card in cards_in(document):
-        originals.append(json.loads(json.dumps(card)))
+    for card in found:
         if card.get("signatures"):
             warnings.append(
                 "its card is signed and was left as it is: clients will pass Ramify by unless the agent's public address is Ramify's"
@@ -55,7 +54,7 @@ def rewrite(body: bytes, base: str, ours: str) -> Rewritten:
             continue
         for interface, member in interfaces(card):
             changed |= redirect(interface, member, base, ours, warnings)
-    return Rewritten(json.dumps(document, ensure_ascii=False).encode() if changed else body, tuple(warnings), tuple(originals))
+    return Rewritten(json.dumps(document, ensure_ascii=False).encode() if changed else body, tuple(warnings), found)
 
 
 def cards_in(document: object) -> Iterator[Card]:
