@@ -303,7 +303,7 @@ def test_a_saved_reader_goes_on_where_it_was(case: str) -> None:
     assert not [event for event in found if isinstance(event, Unreadable)]
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_mutated_frames_never_raise(data: st.DataObject) -> None:
     case = data.draw(st.sampled_from(sorted(path.name for path in CASES.iterdir())))

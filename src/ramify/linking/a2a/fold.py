@@ -5,7 +5,7 @@ A connection whose frames came out of order is read again, and the tasks that it
 all connections that tell of them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -199,20 +199,36 @@ class Fold:
             adoption.remove(self.world, task)
             return True
         row = row or Task(task, protocol="a2a")
+        before = adoption.last_sign(row)
         title = self.family.titles.get(task, row.native.get("referencedWorkflow", ""))
         if facts is None:
             project, native = self.family.name_of(task)
             rows.describe_unresolved(row, project, native, title, self.family.orders.get(task, row.opened))
         else:
-            rows.describe(row, facts, title, link)
+            rows.describe(row, facts, title)
+        if adoption.last_sign(row) < before:
+            adoption.withdraw(self.world, row)
         row.refers = references_of(self.world, row)
-        taken = adoption.put(self.world, row, link)
-        if facts is not None:
-            messages.attribute(self.world, facts, row, self.said.pop(task, ()))
-            subject.keep(self.world, facts)
-            if facts.native and link is not None:
-                self.world.aliases[subject.unresolved_id(facts.project, facts.native)] = task
-        return taken
+        if facts is not None and facts.native and link is not None:
+            self.world.aliases[subject.unresolved_id(facts.project, facts.native)] = task
+        return adoption.put(self.world, row, link)
+
+
+def attribute(world: World, said: Mapping[str, Iterable[str]]) -> None:
+    """Who asked depends on whose child a task is, and that may be a person's word: all that moved are looked at."""
+    moved = [row for (table, _), row in world.dirty.items() if table == "tasks" and isinstance(row, Task) and row.protocol == "a2a"]
+    for row in moved:
+        facts = subject.load(world, row.id)
+        if facts is None:
+            continue
+        author = "agent" if row.parent else "human" if facts.prompt is not None else "unknown"
+        if row.prompt_author != author:
+            row.prompt_author = author
+            world.save("tasks", row)
+        before = facts.attributed
+        messages.attribute(world, facts, row, said.get(row.id, ()))
+        if facts.attributed != before:
+            subject.keep(world, facts)
 
 
 def _is_about(connection: Connection, event: Event, task: str) -> bool:
