@@ -424,6 +424,14 @@ def test_an_answer_to_a_question_is_the_childs_and_nobody_knows_whose() -> None:
     assert "question" not in answer.task("kid")["native"]
 
 
+def test_the_first_words_that_anybody_saw_stand_for_the_prompt() -> None:
+    wire = Wire()
+    wire.connect("a").send(message("12", "ans", "user", taskId="t", contextId="ctx")).open().status("t", "WORKING")
+    assert tell(wire).task("t")["prompt"] == "12"
+    wire.connect("a").ask("GetTask", {"id": "t"}).answer(task("t", state="WORKING", history=[message("lend", "m", "user")]))
+    assert tell(wire).task("t")["prompt"] == "lend"
+
+
 def test_messages_that_histories_repeat_are_there_once() -> None:
     wire = Wire()
     line = begin(wire, "a", "t")

@@ -90,12 +90,12 @@ class Fold:
         return self.facts[task]
 
     def _tell(self, facts: Facts, event: TaskEvent, connection: str) -> None:
-        was = (facts.made, facts.ended, facts.timed)
+        made, ended = facts.made, facts.ended
         new = not facts.shown
         merge(facts, event)
         if new:
             self._appear(facts)
-        if facts.made != was[0]:
+        if facts.made != made:
             self.family.made(facts.id)
         if isinstance(event, StatusSaid | TaskShown) and event.status is not None:
             self._mark_state(facts, event)
@@ -108,7 +108,7 @@ class Fold:
                 self.family.mentioned(one)
         if isinstance(event, ChunkCame | TaskShown):
             self._artifacts(facts).take(event, connection)
-        if (facts.ended, facts.timed) != was[1:] and (event.sign.at, event.sign.ref) < facts.snapped:
+        if facts.ended != ended and (event.sign.at, event.sign.ref) < facts.snapped:
             self._artifacts(facts).judge_again()
         self.family.touched[facts.id] = None
 
