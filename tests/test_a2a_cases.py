@@ -2,15 +2,23 @@
 
 import base64
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ramify.ingest import Ingest, Prices
+from ramify.linking.world import Rules
 from ramify.model.moment import micros
+from ramify.model.observation import Correction
+from ramify.model.rules import RULES
 from ramify.query.service import Questions
+from ramify.rebuild import rebuild
+from ramify.storage.sqlite import open_sqlite
 from tests.a2a_verdicts import cases, differences, expected, frames, in_random_batches, native, rows, tell, told
 from tests.linking.a2a_builder import records
 from tests.story import row_differences
+from tests.web.served import Small, serving
 
 Shape = dict[str, Any]
 
@@ -107,3 +115,60 @@ def test_the_same_frames_of_two_projects_stay_apart() -> None:
     assert sorted(task["project"] for task in tasks) == ["one"] * 3 + ["two"] * 3
     projects = {task["id"]: task["project"] for task in tasks}
     assert all(projects[task["link"]["parent"]] == task["project"] for task in tasks if task["link"])
+
+
+@pytest.mark.parametrize("case", cases())
+def test_deriving_again_moves_nothing(case: str, tmp_path: Path) -> None:
+    seen = records(frames(case))
+    store = open_sqlite(f"sqlite:{tmp_path}/store.db")
+    tell(store, random.Random(7).sample(seen, len(seen)), 5)
+    before = rows(store)
+    report = rebuild(store, Rules(), Prices(), False, lambda done, total: None)
+    assert report["moved"] == []
+    assert row_differences(before, rows(store)) == []
+    tell(store, records(frames("v1-refine")), 3)  # and it goes on from there
+    assert differences(store, expected(case), alone=False) == []
+    store.close()
+
+
+def test_a_person_overrules_an_announcement_and_a_rebuild_keeps_it(tmp_path: Path) -> None:
+    store = open_sqlite(f"sqlite:{tmp_path}/store.db")
+    tell(store, records(frames("v1-refine")))
+    questions = Questions(store)
+    first, second, kid = (questions.task(task["id"])["id"] for task in expected("v1-refine")["tasks"])
+    Ingest(store).step([Correction("obs_word", "p", 1, "cli", "link", kid, first)])
+    for _ in range(2):
+        task = questions.task(kid)
+        assert (task["link"]["parent"], task["link"]["rule"]) == (first, "manual")
+        assert questions.why(kid)["candidates"][0]["parent"] == second
+        assert rebuild(store, Rules(), Prices(), False, lambda done, total: None)["moved"] == []
+    store.close()
+
+
+class Shown(Small):
+    def __init__(self, questions: Questions) -> None:
+        super().__init__()
+        self.questions = questions  # type: ignore[assignment]
+
+
+async def test_the_api_shows_tree_task_messages_and_reasons_by_the_agents_own_ids() -> None:
+    truth = {task["prompt"]: task["id"] for task in expected("mixed-v1-to-v03")["tasks"]}
+    root = truth["plan depth=2 fanout=2 ask=-1 delay=0.03"]
+    async with serving(Shown(Questions(told(records(frames("mixed-v1-to-v03")))))) as client:
+
+        async def ask(path: str) -> Any:
+            async with client.get(f"/api/{path}") as response:
+                assert response.status == 200, await response.text()
+                return await response.json()
+
+        tree = await ask(f"tasks/{root}/tree")
+        assert [(child["agent"], child["title"], [kid["title"] for kid in child["children"]]) for child in tree["children"]] == [
+            ("v03", "Lending strategy", ["Rate lookup", "Rate lookup"])
+        ] * 2
+        child = tree["children"][0]
+        task = await ask(f"tasks/{child['id']}")
+        assert {one["name"] for one in task["artifacts"]} == {"config-form", "text-response"}
+        (link,) = (await ask(f"tasks/{child['id']}/why"))["links"]
+        assert (link["rule"], link["parent"], link["explanation"]) == ("referenceTaskIds", tree["id"], RULES["referenceTaskIds"])
+        said = (await ask(f"tasks/{child['id']}/messages"))["items"]
+        assert (said[0]["author"], said[0]["author_id"], said[0]["blocks"][0]["type"]) == ("agent", tree["id"], "text")

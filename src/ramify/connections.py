@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from ramify.linking.a2a.fold import Connection, Fold
+from ramify.linking.a2a.fold import Connection, Fold, attribute
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.a2a_event import Event
@@ -44,13 +44,13 @@ def take(world: World, seen: Record) -> Sequence[Unreadable]:
 
 
 def settle(world: World) -> list[Unreadable]:
-    if not world.lines_heard:
-        return []
     reading = Reading(world)
     for id, frames in world.lines_heard.items():
         reading.read_on(id, sorted(frames))
+    if world.lines_heard:
+        reading.fold.settle()
+    attribute(world, reading.fold.said)
     world.lines_heard.clear()
-    reading.fold.settle()
     return reading.problems
 
 

@@ -36,6 +36,11 @@ def again(world: World, id: str) -> None:
         _place(world, task, False)
 
 
+def withdraw(world: World, task: Task) -> None:
+    """Until it is put again: its last sign of life was an earlier one than its conversation took it for."""
+    _leave(world, task)
+
+
 def remove(world: World, id: str) -> None:
     """Nobody tells of it any more."""
     task = world.task(id)

@@ -120,6 +120,7 @@ class ChunkCame(Struct, frozen=True):
     append: bool = False
     last: bool = False
     late: bool = False
+    time: int = 0  # of the last status that its stream brought
 
 
 class StreamBroke(Struct, frozen=True):

@@ -177,6 +177,13 @@ def test_an_event_that_is_no_json_is_said_to_be_so_and_the_stream_goes_on() -> N
     assert names(found) == ["Unreadable", "TaskMade", "TaskShown"]
 
 
+@pytest.mark.parametrize("data", ['{"code": -1}', "boom", "null"])
+def test_an_event_that_is_called_an_error_is_one_whatever_it_holds(data: str) -> None:
+    wire = Wire()
+    wire.connect("a").send(message("go", "m", "user")).open().task("t").frame("sse", raw=f"event: error\ndata: {data}\n\n")
+    assert names(read(wire.frames))[-1] == "StreamBroke"
+
+
 # -- requests and their answers ----------------------------------------------------------------------------------------
 
 
@@ -210,6 +217,15 @@ def test_a_message_answered_by_a_message_is_neither_task_nor_update() -> None:
     assert isinstance(first, MessageReplied)
     assert first.message is not None
     assert (first.message.id, first.reply.id, first.context) == ("m", "r", "c")
+
+
+def test_a_message_in_the_stream_of_a_task_is_the_tasks() -> None:
+    wire = Wire()
+    wire.connect("a").send(message("go", "m", "user")).open().task("t").event({"message": message("by the way", "w")})
+    wire.connect("a").ask("SubscribeToTask", {"id": "t"}).open().event({"message": message("by the way", "w")})
+    found = read(wire.frames)
+    assert names(found) == ["TaskMade", "TaskShown", "MessageAdded", "MessageAdded"]
+    assert {event.task for event in found if isinstance(event, MessageAdded)} == {"t"}
 
 
 def test_lists_push_notifications_and_cards_show_what_they_hold() -> None:
@@ -303,7 +319,7 @@ def test_a_saved_reader_goes_on_where_it_was(case: str) -> None:
     assert not [event for event in found if isinstance(event, Unreadable)]
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_mutated_frames_never_raise(data: st.DataObject) -> None:
     case = data.draw(st.sampled_from(sorted(path.name for path in CASES.iterdir())))

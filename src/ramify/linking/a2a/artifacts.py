@@ -33,6 +33,7 @@ class Strand(Struct, array_like=True):
     digest: bytes = b""
     whole: bool = False  # its opening was seen
     closed: int = 0
+    time: int = 0  # of the last status before its last chunk
 
     @property
     def mark(self) -> Mark:
@@ -120,11 +121,11 @@ class Artifacts:
 
     def _see(self, fold: Fold, event: TaskShown, one: Produced, connection: str) -> None:
         sign = event.sign
+        state, time = (event.status.state, event.status.time) if event.status is not None else ("", 0)
         if event.begins and not sign.pushed:
             count, digest = len(one.parts), chain(b"", one.parts)
-            fold.strands[sign.stream] = Strand(sign.at, sign.ref, connection, count, digest, True)
+            fold.strands[sign.stream] = Strand(sign.at, sign.ref, connection, count, digest, True, time=time)
         else:
-            state, time = (event.status.state, event.status.time) if event.status is not None else ("", 0)
             digest = chain(b"", one.parts)
             seen = Snapshot(sign.at, sign.ref, connection, len(one.parts), digest, distinct(one.parts), state, time)
             if fold.snapshot is None or seen.rank() > fold.snapshot.rank():
@@ -142,7 +143,7 @@ class Artifacts:
         return self.folds[id]
 
     def judge_again(self) -> None:
-        """The task's status says otherwise about which snapshots were up to date."""
+        """The task was over before some snapshot came."""
         for _, native in self.world.span(key("a2a-artifacts", self.facts.id)):
             self.show(self.fold(native), None, ())
 
@@ -180,9 +181,15 @@ class Artifacts:
             return snapshot or _newest(fold.strands.values())
         if snapshot is None or (snapshot.at, snapshot.ref) < whole.mark:
             return whole
-        if self.facts.is_behind((snapshot.at, snapshot.ref), snapshot.state, snapshot.time):
+        if self._is_behind(snapshot, whole) or self._only_repeats(fold, snapshot, whole):
             return whole
-        return whole if self._only_repeats(fold, snapshot, whole) else snapshot
+        return snapshot
+
+    def _is_behind(self, snapshot: Snapshot, whole: Strand) -> bool:
+        """Whether it was out of date when it came: a repeated notification, for example."""
+        if snapshot.state in TERMINAL:
+            return False
+        return 0 < snapshot.time < whole.time or self.facts.was_over((snapshot.at, snapshot.ref))
 
     def _only_repeats(self, fold: Fold, snapshot: Snapshot, whole: Strand) -> bool:
         if snapshot.count <= whole.count:
@@ -251,7 +258,7 @@ def grow(fold: Fold, event: ChunkCame, connection: str) -> None:
     else:
         strand.count, strand.digest, strand.whole = len(parts), chain(b"", parts), True
     strand.at, strand.ref, strand.connection = sign.at, sign.ref, connection
-    strand.closed = sign.at if event.last else 0
+    strand.closed, strand.time = sign.at if event.last else 0, event.time
 
 
 def _describe(fold: Fold, sign: Sign, number: int, one: Produced) -> None:

@@ -26,6 +26,7 @@ from ramify.model.a2a_event import (
 Mark = tuple[int, str]
 TaskEvent = TaskMade | MessageAdded | MessageReplied | TaskShown | StatusSaid | ChunkCame | StreamBroke
 NEVER: Mark = (0, "")
+FROM_REQUEST, FROM_HISTORY, FROM_ANSWER = range(3)
 
 
 class Told(Struct, frozen=True, array_like=True, order=True):
@@ -48,9 +49,9 @@ class Made(Struct, frozen=True, array_like=True, order=True):
 
 
 class Prompt(Struct, frozen=True, array_like=True, order=True):
-    """The first user's message: of the request that made the task, else as a history has it."""
+    """The first user's message: of the request that made the task, else as a history has it, else any."""
 
-    from_history: bool
+    source: int
     at: int
     place: int
     ref: str
@@ -132,12 +133,8 @@ class Facts(Struct):
             return False
         return (broke.at, broke.ref) > self.heard and (self.timed is None or self.timed.time <= broke.time)
 
-    def is_behind(self, sign: Mark, state: str, time: int) -> bool:
-        """Whether a snapshot was out of date when it came."""
-        if self.ended is not None and (self.ended.at, self.ended.ref) < sign and state not in TERMINAL:
-            return True
-        timed = self.timed
-        return timed is not None and 0 < time < timed.time and (timed.at, timed.ref) < sign
+    def was_over(self, sign: Mark) -> bool:
+        return self.ended is not None and (self.ended.at, self.ended.ref) < sign
 
 
 # -- putting together --------------------------------------------------------------------------------------------------
@@ -154,12 +151,12 @@ def merge(facts: Facts, event: TaskEvent) -> None:
     match event:
         case TaskMade():
             facts.made = _first(facts.made, Made(sign.at, sign.ref, sign.observation, event.message.id))
-            _prompt(facts, Prompt(False, sign.at, sign.place, sign.ref, event.message.id, event.message.text))
+            _prompt(facts, Prompt(FROM_REQUEST, sign.at, sign.place, sign.ref, event.message.id, event.message.text))
         case MessageReplied():
             _see(facts, event.replied)
             if event.message is not None:
                 facts.made = _first(facts.made, Made(sign.at, sign.ref, sign.observation, event.message.id))
-                _prompt(facts, Prompt(False, sign.at, sign.place, sign.ref, event.message.id, event.message.text))
+                _prompt(facts, Prompt(FROM_REQUEST, sign.at, sign.place, sign.ref, event.message.id, event.message.text))
         case TaskShown():
             _snapshot(facts, event)
         case StatusSaid():
@@ -172,7 +169,9 @@ def merge(facts: Facts, event: TaskEvent) -> None:
             _live(facts, sign)
             facts.late |= event.late
         case MessageAdded():
-            facts.heard = max(facts.heard, (sign.at, sign.ref))
+            _live(facts, sign)
+            if event.message.role == "user":
+                _prompt(facts, Prompt(FROM_ANSWER, sign.at, sign.place, sign.ref, event.message.id, event.message.text))
 
 
 def _snapshot(facts: Facts, event: TaskShown) -> None:
@@ -188,7 +187,7 @@ def _snapshot(facts: Facts, event: TaskShown) -> None:
     asked = next(((place, one) for place, one in enumerate(event.history) if one.role == "user"), None)
     if asked is not None:
         place, one = asked
-        _prompt(facts, Prompt(True, sign.at, sign.place + place, sign.ref, one.id, one.text))
+        _prompt(facts, Prompt(FROM_HISTORY, sign.at, sign.place + place, sign.ref, one.id, one.text))
 
 
 def _state(facts: Facts, sign: Sign, status: Status) -> None:

@@ -39,8 +39,7 @@ class Family:
     def mentioned(self, one: Mention) -> None:
         """A mention is new, earlier than was known, or gone."""
         if one.kind in ("self", "stamp"):
-            for other in mentions.naming(self.world, one.project, one.target):
-                self.judge_task(other.subject)
+            self._judge_traced(one)
             return
         self.judge_task(one.subject)
         if one.kind in REFERRING:
@@ -51,9 +50,14 @@ class Family:
         self.judge(project, native)
         for one in mentions.naming(self.world, project, native):
             self.judge_task(one.subject)
-        for one in mentions.naming(self.world, project, native):
-            if one.kind == "stamp":
-                self.mentioned(one)
+            for other in mentions.asked_by(self.world, one.subject) if one.kind == "parent" else ():
+                if other.kind == "span":
+                    self._judge_traced(other)
+
+    def _judge_traced(self, one: Mention) -> None:
+        """Whose span it is may be another than was known."""
+        for other in mentions.naming(self.world, one.project, one.target):
+            self.judge_task(other.subject)
 
     def made(self, task: str) -> None:
         """When it was asked for is known now: who names it, and whom it names, may be older or younger."""

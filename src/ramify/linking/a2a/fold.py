@@ -5,7 +5,7 @@ A connection whose frames came out of order is read again, and the tasks that it
 all connections that tell of them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -90,12 +90,12 @@ class Fold:
         return self.facts[task]
 
     def _tell(self, facts: Facts, event: TaskEvent, connection: str) -> None:
-        was = (facts.made, facts.ended, facts.timed)
+        made, ended = facts.made, facts.ended
         new = not facts.shown
         merge(facts, event)
         if new:
             self._appear(facts)
-        if facts.made != was[0]:
+        if facts.made != made:
             self.family.made(facts.id)
         if isinstance(event, StatusSaid | TaskShown) and event.status is not None:
             self._mark_state(facts, event)
@@ -108,7 +108,7 @@ class Fold:
                 self.family.mentioned(one)
         if isinstance(event, ChunkCame | TaskShown):
             self._artifacts(facts).take(event, connection)
-        if (facts.ended, facts.timed) != was[1:] and (event.sign.at, event.sign.ref) < facts.snapped:
+        if facts.ended != ended and (event.sign.at, event.sign.ref) < facts.snapped:
             self._artifacts(facts).judge_again()
         self.family.touched[facts.id] = None
 
@@ -199,20 +199,36 @@ class Fold:
             adoption.remove(self.world, task)
             return True
         row = row or Task(task, protocol="a2a")
+        before = adoption.last_sign(row)
         title = self.family.titles.get(task, row.native.get("referencedWorkflow", ""))
         if facts is None:
             project, native = self.family.name_of(task)
             rows.describe_unresolved(row, project, native, title, self.family.orders.get(task, row.opened))
         else:
-            rows.describe(row, facts, title, link)
+            rows.describe(row, facts, title)
+        if adoption.last_sign(row) < before:
+            adoption.withdraw(self.world, row)
         row.refers = references_of(self.world, row)
-        taken = adoption.put(self.world, row, link)
-        if facts is not None:
-            messages.attribute(self.world, facts, row, self.said.pop(task, ()))
-            subject.keep(self.world, facts)
-            if facts.native and link is not None:
-                self.world.aliases[subject.unresolved_id(facts.project, facts.native)] = task
-        return taken
+        if facts is not None and facts.native and link is not None:
+            self.world.aliases[subject.unresolved_id(facts.project, facts.native)] = task
+        return adoption.put(self.world, row, link)
+
+
+def attribute(world: World, said: Mapping[str, Iterable[str]]) -> None:
+    """Who asked depends on whose child a task is, and that may be a person's word: all that moved are looked at."""
+    moved = [row for (table, _), row in world.dirty.items() if table == "tasks" and isinstance(row, Task) and row.protocol == "a2a"]
+    for row in moved:
+        facts = subject.load(world, row.id)
+        if facts is None:
+            continue
+        author = "agent" if row.parent else "human" if facts.prompt is not None else "unknown"
+        if row.prompt_author != author:
+            row.prompt_author = author
+            world.save("tasks", row)
+        before = facts.attributed
+        messages.attribute(world, facts, row, said.get(row.id, ()))
+        if facts.attributed != before:
+            subject.keep(world, facts)
 
 
 def _is_about(connection: Connection, event: Event, task: str) -> bool:

@@ -8,15 +8,13 @@ from ramify.linking.a2a import subject
 from ramify.linking.a2a.facts import Facts
 from ramify.model.a2a_event import INTERRUPTED
 from ramify.model.entity import NativeRef, Task
-from ramify.model.link import Link
 
 
-def describe(row: Task, facts: Facts, title: str, link: Link | None) -> None:
+def describe(row: Task, facts: Facts, title: str) -> None:
     row.project, row.agent, row.protocol, row.named = facts.project, facts.agent, "a2a", False
     row.opened = facts.made.at if facts.made is not None else facts.first[0]
     row.active = facts.active
     row.prompt = facts.prompt.text if facts.prompt is not None else ""
-    row.prompt_author = "agent" if link is not None else "human" if facts.prompt is not None else "unknown"
     row.title = title or first_line(row.prompt)
     row.status, row.native_status = facts.status()
     row.closed = facts.closed()

@@ -8,7 +8,6 @@ answer comes: one that was refused makes no task and moves none.
 from typing import Any
 
 import msgspec
-from msgspec import Struct, field
 
 from ramify.model.a2a_event import (
     INTERRUPTED,
@@ -19,13 +18,13 @@ from ramify.model.a2a_event import (
     MessageAdded,
     MessageReplied,
     Sign,
-    Spoken,
     StatusSaid,
     StreamBroke,
     TaskMade,
     TaskShown,
 )
 from ramify.model.event import Unreadable
+from ramify.protocols.a2a.exchange import Exchange, Known, State
 from ramify.protocols.a2a.frame import Frame
 from ramify.protocols.a2a.methods import SENDS, asked_of
 from ramify.protocols.a2a.stream import Sent, Stream
@@ -49,37 +48,6 @@ OWN = "x-ramify-follow"  # marks requests that Ramify makes to see how things st
 Found = list[Event | Unreadable]
 # A place as one number: the frame, the place in its slice, and what stands inside one event.
 SEQ, WITHIN, WIDEST = 36, 12, (1 << 24) - 1
-
-
-class Known(Struct):
-    """What one stream has said of a task."""
-
-    state: str = ""
-    time: int = 0
-
-
-class Exchange(Struct):
-    sign: Sign
-    method: str = ""
-    task: str = ""
-    context: str = ""
-    message: Spoken | None = None
-    parent: str = ""
-    span: str = ""
-    pushed: bool = False
-    own: bool = False
-    old: bool = False
-    streams: bool = False
-    answered: bool = False
-    said: int = 0  # events so far
-    tasks: dict[str, Known] = field(default_factory=dict)
-
-
-class State(Struct):
-    following: int = 0  # the number that the next frame should have
-    clock: int = 0  # of the frames so far: their numbers count, whatever the clock did meanwhile
-    exchange: Exchange | None = None
-    stream: Stream = field(default_factory=Stream)
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -196,8 +164,10 @@ class Reader:
             stream=self._exchange(sign).sign.ref,
             place=sign.place + (min(sent.place, WIDEST) << WITHIN),
         )
-        if value is not NOT_JSON:
-            self._hear({"error": value} if sent.kind == "error" and not shape(value).get("error") else value, place, found)
+        if sent.kind == "error":
+            self._broke(place, found)
+        elif value is not NOT_JSON:
+            self._hear(value, place, found)
         elif not self.state.stream.torn:  # behind a gap it is the rest of an event
             found.append(Unreadable(sign.observation, sign.at, "holds an event that is no JSON"))
 
@@ -291,7 +261,8 @@ class Reader:
         self._about(task, context, found)
         late = exchange.streams and self._is_over(task)
         append, last = body.get("append") is True, body.get("lastChunk") is True
-        found.append(ChunkCame(sign, task, context, artifact, append, last, late))
+        known = exchange.tasks.get(task)
+        found.append(ChunkCame(sign, task, context, artifact, append, last, late, known.time if known is not None else 0))
         exchange.said += 1
         if exchange.streams:
             self._know(task, "", 0)
@@ -299,11 +270,12 @@ class Reader:
     def _replied(self, body: Shape, sign: Sign, found: Found) -> None:
         exchange = self._exchange(sign)
         reply = spoken_of(body, exchange.old, "agent")
-        if reply is None or exchange.method not in (*SENDS, ""):
+        if reply is None or exchange.method not in (*SENDS, "subscribe", ""):
             return
         exchange.said += 1
         context = text(body.get("contextId")) or exchange.context
-        task = exchange.task or (text(body.get("taskId")) if exchange.pushed else "")
+        named = text(body.get("taskId"))
+        task = exchange.task or exchange.made or (named if exchange.pushed or named in exchange.tasks else "")
         if task:
             self._about(task, context, found)
             found.append(MessageAdded(sign, task, context, reply))
@@ -328,14 +300,12 @@ class Reader:
         if exchange.task:
             found.append(MessageAdded(exchange.sign, exchange.task, context or exchange.context, message))
         else:
+            exchange.made = task
             found.append(TaskMade(exchange.sign, task, context or exchange.context, message, exchange.parent, exchange.span))
 
     def _is_over(self, task: str) -> bool:
-        known = self._known(task)
+        known = self.state.exchange.tasks.get(task) if self.state.exchange else None
         return known is not None and known.state in TERMINAL
-
-    def _known(self, task: str) -> Known | None:
-        return self.state.exchange.tasks.get(task) if self.state.exchange else None
 
     def _know(self, task: str, state: str, time: int) -> None:
         exchange = self.state.exchange
