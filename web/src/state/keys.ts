@@ -12,6 +12,7 @@ export const KEYS = [
   ["after", ["]"], "sibling after"],
   ["failure", ["e"], "next failure"],
   ["focus", ["f"], "only this task and what is under it, and back"],
+  ["critical", ["c"], "in the timeline: what the end had to wait for"],
   ["why", ["y"], "why is it linked?"],
   ["raw", ["r"], "raw request and response"],
   ["people", ["p"], "only what a person wrote, and back"],
