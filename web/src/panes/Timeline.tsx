@@ -20,6 +20,7 @@ import { taskView, useNavigation } from "../ui/navigation";
 import { Bar, CriticalBars } from "./Bars";
 import { Filter } from "./Filter";
 import { Lanes } from "./Lanes";
+import { MoveDialog } from "./Relink";
 import { TaskRow } from "./TaskRow";
 import { ROW } from "./TaskTree";
 import { useRows } from "./useRows";
@@ -127,7 +128,7 @@ interface RowsProperties {
 
 function TaskRows({ run, window, now, path, children }: RowsProperties) {
   const { go } = useNavigation();
-  const { rows, ids, active, handle, select, fold, tip, setTip } = useRows(run);
+  const { rows, ids, active, handle, select, fold, tip, setTip, moving, stopMoving, drop } = useRows(run);
   const tail = useCallback((row: Row) => <Bars row={row} window={window} now={now} path={path} />, [window.from, window.to, now, path]);
   return (
     <>
@@ -149,6 +150,8 @@ function TaskRows({ run, window, now, path, children }: RowsProperties) {
               key={row.id}
               row={row}
               selected={row.id === active}
+              marked={run.marked.has(row.id)}
+              drop={drop}
               select={select}
               fold={fold}
               open={(id) => go(taskView(id))}
@@ -159,6 +162,7 @@ function TaskRows({ run, window, now, path, children }: RowsProperties) {
         }}
       />
       <TaskTip near={tip} />
+      {moving && <MoveDialog run={run} ids={moving.ids} target={moving.target} close={stopMoving} />}
     </>
   );
 }

@@ -14,6 +14,8 @@ export const KEYS = [
   ["focus", ["f"], "only this task and what is under it, and back"],
   ["critical", ["c"], "in the timeline: what the end had to wait for"],
   ["why", ["y"], "why is it linked?"],
+  ["mark", ["x"], "choose this row, to move it"],
+  ["move", ["m"], "move what is chosen under another task"],
   ["raw", ["r"], "raw request and response"],
   ["people", ["p"], "only what a person wrote, and back"],
   ["live", ["."], "hold still, or live again"],
