@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ramify.acts import correction
+from ramify.acts import correction, preview
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.formats import sources
 from ramify.copying import copy
@@ -81,7 +81,13 @@ class Ramify:
         return self._correct(correction(self.store, "link", child, parent))
 
     def unlink(self, child: str) -> Answer:
-        return self._correct(correction(self.store, "unlink", child, ""))
+        return self._correct(correction(self.store, "unlink", child))
+
+    def withdraw(self, child: str) -> Answer:
+        return self._correct(correction(self.store, "withdraw", child))
+
+    def preview(self, children: list[str], parent: str) -> Answer:
+        return preview(self.store, children, parent)
 
     def _correct(self, seen: Correction) -> Answer:
         with taken_by(self.store):

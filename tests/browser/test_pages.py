@@ -13,7 +13,7 @@ from tests.browser.world import World
 AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 PAGES = (
     "/", "/conversations", "/conversation/{conversation}", "/conversation/{conversation}?tab=tree&sel=task:{sub}",
-    "/task/{root}", "/task/{root}?tab=timeline", "/task/{root}?tab=graph", "/task/{root}?tab=calls", "/task/{root}?tab=cache",
+    "/task/{root}", "/task/{root}?tab=timeline&critical=1", "/conversation/{conversation}?tab=timeline&lanes=1", "/task/{root}?tab=graph", "/task/{root}?tab=calls", "/task/{root}?tab=cache",
     "/task/{root}?tab=tree&sel=task:{sub}&pane=why", "/task/{sub}?sel=task:{sub}&pane=raw", "/calls", "/search?q=pictures",
     "/compare?a={root}&b={sub}", "/health",
 )  # fmt: skip

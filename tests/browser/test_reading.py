@@ -197,3 +197,40 @@ def test_an_unknown_id_is_answered_with_a_way_on(told: World, person: Person) ->
     person.sees("Nothing has this id")
     person.page.get_by_role("link", name="all runs").click()
     expect(person.page.get_by_role("heading", name="Runs")).to_be_visible()
+
+
+def test_the_critical_path_names_what_the_end_waited_for(told: World, person: Person) -> None:
+    person.opens(f"{told.url}/task/{told.task('Our tea')}?tab=timeline")
+    expect(person.page.get_by_role("treeitem")).to_have_count(6)
+    person.presses("c")
+    told_in_words = person.page.get_by_role("status").filter(has_text="The end waited for")
+    expect(told_in_words).to_contain_text("Our tea shop's site")
+    expect(person.row("tea shop's site").locator(".critical").first).to_be_visible()
+    expect(person.page).to_have_url(re.compile("critical=1"))
+    told_in_words.get_by_role("button").first.click()
+    expect(person.page.get_by_role("treeitem", selected=True)).to_have_count(1)
+    person.presses("c")
+    expect(told_in_words).to_have_count(0)
+
+
+def test_lanes_show_who_gave_work_to_whom_and_when_it_came_back(told: World, person: Person) -> None:
+    conversation = told.served.questions.task(told.task("Our tea"))["conversation"]
+    person.opens(f"{told.url}/conversation/{conversation}?tab=timeline")
+    person.button("lanes").click()
+    lanes = person.page.get_by_role("tree", name="lanes of this run").get_by_role("treeitem")
+    expect(lanes).to_have_count(6)
+    expect(lanes.first).to_contain_text("2 prompts")
+    expect(person.row("Weigh the pictures")).to_contain_text("asked by Measure the pages")
+    expect(person.page.locator(".arrows .given")).to_have_count(5)
+    expect(person.page.locator(".arrows .returned")).to_have_count(5)
+    first = person.row("Measure the pages").locator(".bar").first.bounding_box()
+    arrow = person.page.locator(".arrows .given line").first.bounding_box()
+    assert first
+    assert arrow
+    assert abs(arrow["x"] - first["x"]) < 3  # it points at where the bar begins
+    person.presses("j", "j")
+    expect(person.page.get_by_role("treeitem", selected=True)).to_have_count(1)
+    person.page.reload()
+    expect(lanes).to_have_count(6)
+    person.presses("Enter")
+    expect(person.page.get_by_role("heading", level=1)).not_to_contain_text("Conversation")

@@ -133,6 +133,13 @@ class Small:
         self.acts.append(("unlink", child))
         return {"id": child}
 
+    def withdraw(self, child: str) -> Answer:
+        self.acts.append(("withdraw", child))
+        return {"id": child}
+
+    def preview(self, children: list[str], parent: str) -> Answer:
+        return {"moves": [{"child": child} for child in children]}
+
     def health(self) -> Answer:
         return {"status": "ok"}
 

@@ -14,6 +14,7 @@ def link_options(parser: Parser) -> None:
 
 def unlink_options(parser: Parser) -> None:
     parser.add_argument("child", metavar="CHILD", help="the task that is to stand alone")
+    parser.add_argument("--withdraw", action="store_true", help="take back what was said about it: the rules decide again")
     add_reading(parser)
 
 
@@ -25,7 +26,8 @@ def link(session: Session) -> int:
 
 def unlink(session: Session) -> int:
     with session.opened(write=True) as store:
-        answer = store.unlink(session.arguments.child)
+        act = store.withdraw if session.arguments.withdraw else store.unlink
+        answer = act(session.arguments.child)
     return answered(session, answer, draw_why(answer, session.output.width))
 
 

@@ -9,7 +9,9 @@ from ramify.model.link import Link
 def word_about(world: World, call: Call | None, task: str) -> Correction | None:
     """What a person said about the task that this call opens, if it can be."""
     said = world.correction(task)
-    if said is None or said.act != "link":
+    if said is None or said.act == "withdraw":
+        return None
+    if said.act != "link":
         return said
     return said if said.parent != task and _can_start(world, said.parent, call) else None
 

@@ -61,7 +61,7 @@ class Correction(Struct, frozen=True, tag="correction", array_like=True):
     project: str
     at: int
     source: str
-    act: Literal["link", "unlink"]
+    act: Literal["link", "unlink", "withdraw"]  # the last takes back what was said before: the rules decide again
     child: str
     parent: str = ""
 

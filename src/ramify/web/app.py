@@ -18,6 +18,9 @@ WORDS = Parameter("words", "string", "only root tasks with these words in title,
 IDS = Parameter("ids", "string", "only these, separated by commas")
 TASK = Parameter("task", "string", "only calls of this task")
 KIND = Parameter("kind", "string", "only this kind", choices=("main", "subagent", "utility"))
+CHILD = Parameter("child", "string", "the tasks that would move, separated by commas", required=True)
+PARENT = Parameter("parent", "string", "the task or tool call that they would stand under; without it, nothing")
+WITHDRAW = Parameter("withdraw", "boolean", "take back what was said instead: the rules decide again", False)
 TEXT = Parameter("q", "string", "the words to look for", required=True)
 
 ROUTES = (
@@ -48,13 +51,14 @@ ROUTES = (
     Route("GET", "/api/stats", overview.stats, "Totals", "Stats"),
     Route("GET", "/api/health", overview.health, "How the server is", "Health"),
     Route("GET", "/api/live", live, "What changes, as server-sent events", "", (SINCE,)),
+    Route("GET", "/api/links/preview", links.previewed, "What a correction would move", "Preview", (CHILD, PARENT)),
     Route("POST", "/api/links", links.linked, "Say where a task belongs", "Object", takes="NewLink"),
     Route("POST", "/api/records", reports.records, "Take what a recorded program reports", "Taken",
           takes="Batch"),
     Route("POST", "/api/hooks/claude", reports.hook, "Take what a hook of the Claude client is told", "Nothing",
           takes="Object"),
     Route("POST", "/api/demo", demo.played, "Let a scripted run play, into this store", "Playing", takes="Object"),
-    Route("DELETE", "/api/links/{child}", links.unlinked, "Say that a task belongs to nothing", "Object"),
+    Route("DELETE", "/api/links/{child}", links.unlinked, "Say that a task belongs to nothing", "Object", (WITHDRAW,)),
 )  # fmt: skip
 
 # Traffic that is watched on its way to its own server; the last two are a client's own, not questions to us.

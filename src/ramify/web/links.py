@@ -18,4 +18,10 @@ def linked(asked: Asked) -> Answer:
 
 
 def unlinked(asked: Asked) -> Answer:
-    return asked.ramify.unlink(asked.path["child"])
+    act = asked.ramify.withdraw if asked.given["withdraw"] else asked.ramify.unlink
+    return act(asked.path["child"])
+
+
+def previewed(asked: Asked) -> Answer:
+    children = [child for child in asked.given["child"].split(",") if child]
+    return asked.ramify.preview(children, asked.given["parent"] or "")

@@ -174,6 +174,37 @@ class Changes(Struct):
     more: bool = False
 
 
+class Named(Struct):
+    id: str
+    title: str
+
+
+class Said(Struct):
+    """What a person said before."""
+
+    act: Literal["link", "unlink"]
+    parent: str | None
+
+
+class Move(Struct, kw_only=True, rename={"origin": "from"}):
+    child: str
+    title: str
+    origin: Named | None
+    tasks: int
+    usage: Usage
+    refused: str | None
+    before: Said | None
+
+
+class Preview(Struct, kw_only=True):
+    """`tasks` and `usage` are those of all that can be moved."""
+
+    parent: Named | None
+    moves: list[Move]
+    tasks: int
+    usage: Usage
+
+
 class Observed(Struct, kw_only=True):
     id: str
     kind: str
@@ -183,5 +214,5 @@ class Observed(Struct, kw_only=True):
 
 
 PAGE_SHAPES: tuple[type[Struct], ...] = (
-    Skeleton, Completeness, CacheEntry, Hit, Health, Stats, Changes, Observed
+    Skeleton, Completeness, CacheEntry, Hit, Health, Stats, Changes, Observed, Preview
 )  # fmt: skip

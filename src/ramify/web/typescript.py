@@ -34,7 +34,7 @@ def every(shapes: tuple[type[Struct], ...]) -> list[type[Struct]]:
 
 def interface(shape: type[Struct]) -> str:
     fields = "".join(
-        f"  {field.name}{'?' if not field.required else ''}: {spelled(field.type)};\n" for field in msgspec.structs.fields(shape)
+        f"  {field.encode_name}{'?' if not field.required else ''}: {spelled(field.type)};\n" for field in msgspec.structs.fields(shape)
     )
     return f"\nexport interface {shape.__name__} {{\n{fields}}}\n"
 

@@ -1,6 +1,6 @@
 /** One function for each question and act. Errors of the server come out as ApiError, with its own words. */
 import type {
-  CacheEntry, Call, Completeness, Conversation, Health, Hit, Message, Observed, Playing, Reasoning, Skeleton, Stats, Task, ToolCall, Why,
+  CacheEntry, Call, Completeness, Conversation, Health, Hit, Message, Observed, Playing, Preview, Reasoning, Skeleton, Stats, Task, ToolCall, Why,
 } from "./types.gen";
 
 export interface Listed<Item> {
@@ -111,6 +111,8 @@ export const api = {
       body: JSON.stringify({ child, parent }),
     }),
   demo: () => asked<Playing>(address("demo"), { method: "POST", headers: { "content-type": "application/json" }, body: "{}" }),
+  preview: (children: string[], parent: string) => get<Seen<Preview>>("links/preview", { child: children.join(","), parent }),
+  withdraw: (child: string) => asked<Seen<Why>>(address(`links/${one(child)}`, { withdraw: true }), { method: "DELETE" }),
   unlink: (child: string) => asked<Seen<Why>>(address(`links/${one(child)}`), { method: "DELETE" }),
 };
 

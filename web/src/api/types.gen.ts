@@ -234,6 +234,21 @@ export interface Missing {
   ids: Array<string>;
 }
 
+export interface Move {
+  child: string;
+  title: string;
+  from: Named | null;
+  tasks: number;
+  usage: Usage;
+  refused: string | null;
+  before: Said | null;
+}
+
+export interface Named {
+  id: string;
+  title: string;
+}
+
 export interface NewLink {
   child: string;
   parent: string;
@@ -255,6 +270,13 @@ export interface Observed {
 
 export interface Playing {
   session: string;
+}
+
+export interface Preview {
+  parent: Named | null;
+  moves: Array<Move>;
+  tasks: number;
+  usage: Usage;
 }
 
 export interface Progress {
@@ -282,6 +304,11 @@ export interface Ref {
   kind: string;
   value: string;
   scope?: string | null;
+}
+
+export interface Said {
+  act: "link" | "unlink";
+  parent: string | null;
 }
 
 export interface Sent {

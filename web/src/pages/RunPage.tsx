@@ -14,6 +14,7 @@ import { Cache } from "../panes/Cache";
 import { CallsTable } from "../panes/CallsTable";
 import { Details } from "../panes/Details";
 import { Graph } from "../panes/Graph";
+import { Undo } from "../panes/Relink";
 import { RunHeader } from "../panes/RunHeader";
 import { TaskTree } from "../panes/TaskTree";
 import { Timeline } from "../panes/Timeline";
@@ -142,6 +143,7 @@ async function pathAbove(task: Task) {
 function Notices({ run }: { run: Run }) {
   return (
     <>
+      {run.moved && <Undo moved={run.moved} done={() => run.keepMoved(null)} />}
       {run.paused && (
         <p className="note" role="status">
           Held still; {count(run.held.length, "change")} waiting.{" "}

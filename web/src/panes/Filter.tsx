@@ -8,9 +8,10 @@ interface Properties {
   shown: number;
   all: number;
   depths?: boolean;
+  children?: React.ReactNode;
 }
 
-export function Filter({ shown, all, depths = false }: Properties) {
+export function Filter({ shown, all, depths = false, children }: Properties) {
   const { view, adjust, go } = useNavigation();
   const field = useRef<HTMLInputElement>(null);
   useKeys({ filter: () => field.current?.focus() });
@@ -49,6 +50,7 @@ export function Filter({ shown, all, depths = false }: Properties) {
           </button>
         </span>
       )}
+      {children}
     </div>
   );
 }

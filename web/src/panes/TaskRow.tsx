@@ -1,4 +1,5 @@
 /** One row of a tree: who, what, how far, how long, how much. */
+import { useState } from "react";
 import { duration, money } from "../state/format";
 import type { Row } from "../state/rows";
 import { tally } from "../state/rows";
@@ -13,6 +14,9 @@ import { canOpen } from "./useRows";
 interface Properties {
   row: Row;
   selected: boolean;
+  /** Chosen to be moved, where rows can be. */
+  marked?: boolean;
+  drop?: (dragged: string, target: string) => void;
   select: (row: Row) => void;
   fold: (row: Row) => void;
   open: (id: string) => void;
@@ -20,6 +24,8 @@ interface Properties {
   /** Drawn at the end of the row: figures, or a bar. */
   tail: (row: Row) => React.ReactNode;
 }
+
+const DRAGGED = "application/x-ramify-task";
 
 function Guides({ row }: { row: Row }) {
   const kind = row.kind === "task" ? certaintyOf(row.node.certainty, row.node.rule) : "stated";
@@ -32,18 +38,34 @@ function Guides({ row }: { row: Row }) {
   );
 }
 
-export function TaskRow({ row, selected, select, fold, open, rest, tail }: Properties) {
+export function TaskRow({ row, selected, marked = false, drop, select, fold, open, rest, tail }: Properties) {
   const foldable = canOpen(row);
+  const [over, hover] = useState(false);
+  const movable = drop !== undefined && row.kind === "task";
   return (
     <div
       id={rowId(row.id)}
       role="treeitem"
-      className={`row${selected ? " selected" : ""}${row.kind === "task" && row.loose ? " loose" : ""}${row.kind === "task" && !row.hit ? "" : " hit"}`}
+      className={`row${selected ? " selected" : ""}${marked ? " marked" : ""}${over ? " target" : ""}${row.kind === "task" && row.loose ? " loose" : ""}${row.kind === "task" && !row.hit ? "" : " hit"}`}
       aria-level={row.depth + 1}
       aria-posinset={row.position}
       aria-setsize={row.siblings}
       aria-expanded={foldable ? row.open : undefined}
       aria-selected={selected}
+      aria-checked={marked || undefined}
+      draggable={movable}
+      onDragStart={(event) => event.dataTransfer.setData(DRAGGED, row.id)}
+      onDragOver={(event) => {
+        if (!movable || !event.dataTransfer.types.includes(DRAGGED)) return;
+        event.preventDefault();
+        hover(true);
+      }}
+      onDragLeave={() => hover(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        hover(false);
+        drop?.(event.dataTransfer.getData(DRAGGED), row.id);
+      }}
       onClick={() => select(row)}
       onDoubleClick={() => row.kind === "task" && open(row.id)}
       onPointerEnter={(event) => row.kind === "task" && rest(row.id, event.clientX, event.clientY)}

@@ -7,6 +7,7 @@ import { TaskTip } from "../ui/Tip";
 import { Virtual } from "../ui/Virtual";
 import { taskView, useNavigation } from "../ui/navigation";
 import { Filter } from "./Filter";
+import { MoveDialog } from "./Relink";
 import { Figures, TaskRow } from "./TaskRow";
 import { useRows } from "./useRows";
 
@@ -14,13 +15,24 @@ export const ROW = 28;
 
 export function TaskTree({ run }: { run: Run }) {
   const { view, go } = useNavigation();
-  const { rows, ids, active, handle, select, fold, tip, setTip, huge } = useRows(run);
+  const { rows, ids, active, handle, select, fold, tip, setTip, huge, moving, moveChosen, stopMoving, drop } = useRows(run);
   const tail = useCallback((row: Row) => <Figures row={row} />, []);
   const all = run.tree?.nodes.size ?? 0;
   return (
     <section className="pane tree-pane" aria-label="tree">
       <Filter shown={view.words ? rows.filter((row) => row.kind === "fold" || row.hit).length : all} all={all} depths />
       {huge && <p className="note">{count(all, "task")}: folded below the second level, so that it can be read.</p>}
+      {run.marked.size > 0 && (
+        <p className="note quiet-note" role="status">
+          {count(run.marked.size, "task")} chosen{" "}
+          <button type="button" className="quiet" onClick={() => moveChosen()}>
+            move…
+          </button>
+          <button type="button" className="quiet" onClick={() => run.unmarkAll()}>
+            choose none
+          </button>
+        </p>
+      )}
       <div className="columns" aria-hidden="true">
         <span className="title">task</span>
         <span className="tail">
@@ -44,6 +56,8 @@ export function TaskTree({ run }: { run: Run }) {
               key={row.id}
               row={row}
               selected={row.id === active}
+              marked={run.marked.has(row.id)}
+              drop={drop}
               select={select}
               fold={fold}
               open={(id) => go(taskView(id))}
@@ -54,6 +68,7 @@ export function TaskTree({ run }: { run: Run }) {
         }}
       />
       <TaskTip near={tip} />
+      {moving && <MoveDialog run={run} ids={moving.ids} target={moving.target} close={stopMoving} />}
     </section>
   );
 }

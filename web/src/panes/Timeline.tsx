@@ -1,45 +1,141 @@
-/** Tasks as bars on one axis of time: solid where the task works itself, light where it waits for others. */
-import { useCallback, useEffect, useRef } from "react";
-import { duration } from "../state/format";
+/** Tasks on one axis of time: as rows of the tree, or one lane for each agent; and what the end had to wait for. */
+import { useCallback, useEffect, useMemo, useRef } from "react";
+import type { Segment } from "../state/critical";
+import { criticalPath, shares } from "../state/critical";
+import { count, duration } from "../state/format";
 import type { Run } from "../state/run";
 import type { Row } from "../state/rows";
+import { NO_PROMPT } from "../state/sources";
 import { look } from "../state/status";
+import { firstLine } from "../state/text";
 import type { Window } from "../state/timeline";
-import { bar, ticks, union, zoom } from "../state/timeline";
-import type { Node, Tree } from "../state/tree";
+import { bar, ticks, zoom } from "../state/timeline";
+import type { Tree } from "../state/tree";
 import { span, walk } from "../state/tree";
 import { TaskTip } from "../ui/Tip";
 import { Virtual } from "../ui/Virtual";
 import { useNow, useSize, useStore } from "../ui/hooks";
+import { useKeys } from "../ui/keyboard";
 import { taskView, useNavigation } from "../ui/navigation";
+import { Bar, CriticalBars } from "./Bars";
 import { Filter } from "./Filter";
-import { Elapsed, TaskRow } from "./TaskRow";
+import { Lanes } from "./Lanes";
+import { MoveDialog } from "./Relink";
+import { TaskRow } from "./TaskRow";
 import { ROW } from "./TaskTree";
 import { useRows } from "./useRows";
 
 export function Timeline({ run }: { run: Run }) {
-  const { view, go } = useNavigation();
+  const { view, adjust } = useNavigation();
   const version = useStore(run);
-  const { rows, ids, active, handle, select, fold, tip, setTip } = useRows(run);
   const whole = run.tree ? span(run.tree) : { from: 0, to: 1, open: false };
   const now = useNow(whole.open);
   const full = { from: whole.from, to: whole.open ? Math.max(now, whole.to) : whole.to };
   const shown = zoom(full, view.from, view.to);
-  const tail = useCallback((row: Row) => <Bars row={row} window={shown} now={now} />, [shown.from, shown.to, now]);
+  const path = useMemo(() => (view.critical && run.tree ? run.tree.roots.flatMap((root) => criticalPath(root, now)) : null), [view.critical, run.tree, version, now]);
+  useKeys({ critical: () => adjust({ critical: !view.critical }) });
+  const head = (
+    <>
+      {run.tree && <Overview tree={run.tree} full={full} shown={shown} version={version} />}
+      {path && <Told path={path} />}
+      <Axis shown={shown} from={full.from} />
+    </>
+  );
   return (
     <section className="pane timeline-pane" aria-label="timeline">
-      <Filter shown={rows.length} all={run.tree?.nodes.size ?? 0} depths />
-      {run.tree && <Overview tree={run.tree} full={full} shown={shown} version={version} />}
-      <div className="columns axis" aria-hidden="true">
-        <span className="title">{duration(shown.to - shown.from)}</span>
-        <span className="tail">
-          {ticks(shown, full.from).map((at) => (
-            <span key={at} className="tick" style={{ left: `${((at - shown.from) / (shown.to - shown.from)) * 100}%` }}>
-              {duration(at - full.from)}
-            </span>
-          ))}
+      {view.lanes && run.tree ? (
+        <>
+          <div className="filter">
+            <Controls />
+          </div>
+          {head}
+          <Lanes tree={run.tree} version={version} window={shown} now={now} path={path} />
+        </>
+      ) : (
+        <TaskRows run={run} window={shown} now={now} path={path}>
+          {head}
+        </TaskRows>
+      )}
+    </section>
+  );
+}
+
+function Axis({ shown, from }: { shown: Window; from: number }) {
+  return (
+    <div className="columns axis" aria-hidden="true">
+      <span className="title">{duration(shown.to - shown.from)}</span>
+      <span className="tail">
+        {ticks(shown, from).map((at) => (
+          <span key={at} className="tick" style={{ left: `${((at - shown.from) / (shown.to - shown.from)) * 100}%` }}>
+            {duration(at - from)}
+          </span>
+        ))}
+      </span>
+    </div>
+  );
+}
+
+function Controls() {
+  const { view, adjust } = useNavigation();
+  return (
+    <>
+      <span className="depths" role="group" aria-label="what a line is">
+        <button type="button" aria-pressed={!view.lanes} onClick={() => adjust({ lanes: false })}>
+          tasks
+        </button>
+        <button type="button" aria-pressed={view.lanes} onClick={() => adjust({ lanes: true })}>
+          lanes
+        </button>
+      </span>
+      <label className="switch">
+        <input type="checkbox" checked={view.critical} onChange={() => adjust({ critical: !view.critical })} /> critical path
+      </label>
+    </>
+  );
+}
+
+const NAMED = 4;
+
+/** The path in words: who could have been quicker, so that all of it had been. */
+function Told({ path }: { path: Segment[] }) {
+  const { adjust } = useNavigation();
+  const parts = shares(path);
+  const total = parts.reduce((sum, part) => sum + part.ms, 0);
+  return (
+    <p className="note quiet-note" role="status">
+      The end waited for {count(parts.length, "task")}, {duration(total)} in all:{" "}
+      {parts.slice(0, NAMED).map(({ node, ms }, at) => (
+        <span key={node.id}>
+          {at > 0 && ", "}
+          <button type="button" className="quiet" onClick={() => adjust({ selected: `task:${node.id}` })}>
+            {firstLine(node.title || NO_PROMPT, 40)}
+          </button>{" "}
+          {duration(ms)}
         </span>
-      </div>
+      ))}
+      {parts.length > NAMED && ` and ${parts.length - NAMED} more`}.
+    </p>
+  );
+}
+
+interface RowsProperties {
+  run: Run;
+  window: Window;
+  now: number;
+  path: Segment[] | null;
+  children: React.ReactNode;
+}
+
+function TaskRows({ run, window, now, path, children }: RowsProperties) {
+  const { go } = useNavigation();
+  const { rows, ids, active, handle, select, fold, tip, setTip, moving, stopMoving, drop } = useRows(run);
+  const tail = useCallback((row: Row) => <Bars row={row} window={window} now={now} path={path} />, [window.from, window.to, now, path]);
+  return (
+    <>
+      <Filter shown={rows.length} all={run.tree?.nodes.size ?? 0} depths>
+        <Controls />
+      </Filter>
+      {children}
       <Virtual
         label="timeline of this run"
         role="tree"
@@ -54,6 +150,8 @@ export function Timeline({ run }: { run: Run }) {
               key={row.id}
               row={row}
               selected={row.id === active}
+              marked={run.marked.has(row.id)}
+              drop={drop}
               select={select}
               fold={fold}
               open={(id) => go(taskView(id))}
@@ -64,39 +162,20 @@ export function Timeline({ run }: { run: Run }) {
         }}
       />
       <TaskTip near={tip} />
-    </section>
+      {moving && <MoveDialog run={run} ids={moving.ids} target={moving.target} close={stopMoving} />}
+    </>
   );
 }
 
-function Bars({ row, window, now }: { row: Row; window: Window; now: number }) {
+function Bars({ row, window, now, path }: { row: Row; window: Window; now: number; path: Segment[] | null }) {
   const nodes = row.kind === "fold" ? row.nodes : [row.node];
   return (
     <span className="bars">
       {nodes.slice(0, 200).map((node) => (
         <Bar key={node.id} node={node} window={window} now={now} thin={row.kind === "fold"} />
       ))}
+      <CriticalBars path={path} nodes={nodes} window={window} />
     </span>
-  );
-}
-
-function Bar({ node, window, now, thin }: { node: Node; window: Window; now: number; thin: boolean }) {
-  const running = node.status === "working";
-  const place = bar(node.start, node.end ?? (running ? now : node.active), window);
-  if (!place) return null;
-  const own = { from: node.start, to: node.end ?? now };
-  const waits = union(
-    node.children.flatMap((child) => bar(Math.max(child.start, own.from), Math.min(child.end ?? (child.status === "working" ? now : child.active), own.to), window) ?? []),
-  );
-  return (
-    <>
-      <i className={`bar ${look(node.status)}${thin ? " thin" : ""}`} style={{ left: `${place.left}%`, width: `${place.width}%` }} />
-      {!thin && waits.slice(0, 50).map((one) => <i key={one.left} className="bar waits" style={{ left: `${one.left}%`, width: `${one.width}%` }} />)}
-      {!thin && (
-        <span className="bar-words" style={place.left + place.width > 80 ? { right: `${100 - place.left}%` } : { left: `${place.left + place.width}%` }}>
-          <Elapsed start={node.start} end={node.end} running={running} />
-        </span>
-      )}
-    </>
   );
 }
 

@@ -2,13 +2,15 @@
 import { useState } from "react";
 import { api } from "../api/client";
 import type { Candidate, ExplainedLink, Witness } from "../api/types.gen";
+import type { Moved } from "../state/moving";
 import { sourceWords } from "../state/sources";
 import { firstLine, visible } from "../state/text";
 import { certaintyOf } from "../state/status";
 import { Copy } from "../ui/Text";
 import { Loading, Trouble } from "../ui/Trouble";
-import { asApiError, useAnswer } from "../ui/hooks";
+import { useAnswer } from "../ui/hooks";
 import { Link, taskView } from "../ui/navigation";
+import { MoveForm, Undo } from "./Relink";
 
 export function Why({ kind, id }: { kind: string; id: string }) {
   const why = useAnswer(() => api.why(id), `${kind}:${id}`);
@@ -113,79 +115,27 @@ function Losers({ candidates }: { candidates: Candidate[] }) {
   );
 }
 
-/** Nothing is done without being confirmed, and the last act can be undone while the pane is open. */
 function Relink({ child, parent, done }: { child: string; parent: string | null; done: () => void }) {
-  const [target, set] = useState("");
-  const [asking, ask] = useState<"link" | "unlink" | null>(null);
-  const [before, remember] = useState<string | null | undefined>(undefined);
-  const [problem, trouble] = useState("");
-  const act = async (to: string | null) => {
-    try {
-      await (to === null ? api.unlink(child) : api.link(child, to));
-      trouble("");
-    } catch (error) {
-      trouble(`${asApiError(error).message}. ${asApiError(error).hint}`);
-      return;
-    } finally {
-      ask(null);
-    }
-    done();
-  };
-  const change = async (to: string | null) => {
-    remember(parent);
-    await act(to);
-  };
+  const [moved, keep] = useState<Moved | null>(null);
   return (
-    <section className="relink">
+    <section>
       <h3>Is this wrong?</h3>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          ask("link");
+      <MoveForm
+        ids={[child]}
+        unlink={parent !== null}
+        done={(moved) => {
+          keep(moved);
+          done();
         }}
-      >
-        <label>
-          belongs under <input value={target} onChange={(event) => set(event.target.value)} placeholder="id of a task or tool call" />
-        </label>
-        <button type="submit" disabled={!target.trim()}>
-          Re-link
-        </button>
-        {parent && (
-          <button type="button" onClick={() => ask("unlink")}>
-            Unlink
-          </button>
-        )}
-      </form>
-      {asking && (
-        <div className="confirm" role="alertdialog" aria-label="confirm">
-          <p>{asking === "link" ? `Move this task and everything under it to ${firstLine(target, 60)}? It outlives every rebuild.` : "Say that nobody gave this task? It outlives every rebuild."}</p>
-          <button type="button" autoFocus onClick={() => void change(asking === "link" ? target.trim() : null)}>
-            {asking === "link" ? "Move it" : "Unlink it"}
-          </button>
-          <button type="button" className="quiet" onClick={() => ask(null)}>
-            no
-          </button>
-        </div>
-      )}
-      {problem && (
-        <p className="trouble-line error" role="alert">
-          {problem}
-        </p>
-      )}
-      {before !== undefined && !problem && (
-        <p role="status">
-          Done.{" "}
-          <button
-            type="button"
-            className="quiet"
-            onClick={() => {
-              remember(undefined);
-              void act(before);
-            }}
-          >
-            undo
-          </button>
-        </p>
+      />
+      {moved && (
+        <Undo
+          moved={moved}
+          done={() => {
+            keep(null);
+            done();
+          }}
+        />
       )}
     </section>
   );

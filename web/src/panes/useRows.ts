@@ -12,11 +12,18 @@ import { useStore } from "../ui/hooks";
 import { useKeys } from "../ui/keyboard";
 import { taskView, useNavigation } from "../ui/navigation";
 
+/** Tasks that are about to be moved, and the parent if one was chosen already. */
+export interface Moving {
+  ids: string[];
+  target: string | undefined;
+}
+
 export function useRows(run: Run) {
   const version = useStore(run);
   const { view, adjust, go } = useNavigation();
   const handle = useRef<VirtualHandle>(null);
   const [tip, setTip] = useState<TipTarget | null>(null);
+  const [moving, moveTo] = useState<Moving | null>(null);
   const toggled = view.toggled.join(",");
   const huge = (run.tree?.nodes.size ?? 0) > HUGE;
   const below = view.below ?? (huge ? 2 : null);
@@ -46,6 +53,13 @@ export function useRows(run: Run) {
     return undefined;
   };
   const failed = (row: Row) => row.kind === "task" && isFailed(row.node.status);
+  const chosen = () => (run.marked.size ? [...run.marked] : current?.kind === "task" ? [current.id] : []);
+  const moveChosen = () => chosen().length && moveTo({ ids: chosen(), target: undefined });
+  /** A row that is dragged takes the chosen ones along, if it is one of them. */
+  const drop = (dragged: string, target: string) => {
+    const ids = run.marked.has(dragged) ? [...run.marked] : [dragged];
+    if (!ids.includes(target)) moveTo({ ids, target });
+  };
   useKeys({
     next: () => select(rows[Math.min(at + 1, rows.length - 1)]),
     previous: () => select(rows[Math.max(at - 1, 0)]),
@@ -55,9 +69,12 @@ export function useRows(run: Run) {
     before: () => select(beside(-1)),
     after: () => select(beside(1)),
     failure: () => select(rows.find((row, index) => index > at && failed(row)) ?? rows.find(failed)),
+    mark: () => current?.kind === "task" && run.mark(current.id),
+    move: () => moveChosen(),
     focus: () => go({ focus: view.focus ? null : active }),
   });
-  return { rows, ids, active, handle, select, fold, tip, setTip, huge: huge && view.below === null };
+  const stopMoving = () => moveTo(null);
+  return { moving, moveChosen, stopMoving, drop, rows, ids, active, handle, select, fold, tip, setTip, huge: huge && view.below === null };
 }
 
 export function canOpen(row: Row): boolean {

@@ -3,6 +3,7 @@ import type { Subject } from "../api/client";
 import { ApiError, api } from "../api/client";
 import type { Feed, Listener } from "../api/live";
 import type { Change } from "../api/types.gen";
+import type { Moved } from "./moving";
 import { FrameQueue, Observable } from "./store";
 import type { Tree } from "./tree";
 import { applyChange, buildTree, sumUp } from "./tree";
@@ -20,6 +21,9 @@ export class Run extends Observable implements Listener {
   paused = false;
   /** Changes that arrived while the reader held the page still. */
   held: Change[] = [];
+  /** Rows that a person chose, and the last that was done with them. */
+  marked: ReadonlySet<string> = new Set();
+  moved: Moved | null = null;
   private dirty = false;
   private drawnAt = 0;
   private leave: (() => void) | null = null;
@@ -84,6 +88,23 @@ export class Run extends Observable implements Listener {
     this.paused = still;
     if (!still) this.queue.add(this.held.splice(0));
     this.touched();
+  }
+
+  mark(id: string): void {
+    const marked = new Set(this.marked);
+    if (!marked.delete(id)) marked.add(id);
+    this.marked = marked;
+    this.touched();
+  }
+
+  unmarkAll(): void {
+    this.marked = new Set();
+    this.touched();
+  }
+
+  keepMoved(moved: Moved | null): void {
+    this.moved = moved;
+    this.unmarkAll();
   }
 
   restart(): void {

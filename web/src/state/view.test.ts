@@ -7,7 +7,7 @@ const at = (path: string) => parseView(new URL(path, "http://127.0.0.1:8377"));
 const VIEWS: View[] = [
   START,
   { ...START, page: "task", id: "task_1", tab: "tree", selected: "tool:toolu_1", pane: "why", below: 2, toggled: ["a", "b~Explore agent"], focus: "task_9" },
-  { ...START, page: "task", id: "a2a:task:planner/7f3c", tab: "timeline", from: 0, to: 1500, onlyPeople: true },
+  { ...START, page: "task", id: "a2a:task:planner/7f3c", tab: "timeline", from: 0, to: 1500, onlyPeople: true, critical: true, lanes: true },
   { ...START, page: "search", words: 'a & b="c"? #1' },
   { ...START, page: "compare", a: "task_1", b: "task_2" },
   { ...START, page: "calls", kind: "utility", status: "error" },

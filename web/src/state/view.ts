@@ -24,13 +24,16 @@ export interface View {
   from: number | null;
   to: number | null;
   onlyPeople: boolean;
+  /** Of the timeline: the critical path, and a lane for each agent instead of a row for each task. */
+  critical: boolean;
+  lanes: boolean;
   a: string;
   b: string;
 }
 
 export const START: View = {
   page: "runs", id: "", tab: "transcript", selected: null, pane: "details", words: "", status: "", kind: "", below: null, toggled: [],
-  focus: null, from: null, to: null, onlyPeople: false, a: "", b: "",
+  focus: null, from: null, to: null, onlyPeople: false, critical: false, lanes: false, a: "", b: "",
 };
 
 export function parseView(url: URL): View {
@@ -52,6 +55,8 @@ export function parseView(url: URL): View {
     from: number(read("from")),
     to: number(read("to")),
     onlyPeople: read("people") === "1",
+    critical: read("critical") === "1",
+    lanes: read("lanes") === "1",
     a: read("a"),
     b: read("b"),
   };
@@ -87,6 +92,8 @@ export function formatView(view: View): string {
     ["from", view.from === null ? "" : String(view.from)],
     ["to", view.to === null ? "" : String(view.to)],
     ["people", view.onlyPeople ? "1" : ""],
+    ["critical", view.critical ? "1" : ""],
+    ["lanes", view.lanes ? "1" : ""],
     ["a", view.a],
     ["b", view.b],
   ];

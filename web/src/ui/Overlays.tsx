@@ -1,28 +1,12 @@
 /** What lies over the page: the keys, and the search that opens ids at once. */
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import { ApiError, api } from "../api/client";
 import { KEYS } from "../state/keys";
 import type { View } from "../state/view";
 import { LoadDemo } from "../panes/Demo";
+import { Dialog } from "./Dialog";
 import { useKeys } from "./keyboard";
 import { conversationView, fresh, taskView, useNavigation } from "./navigation";
-
-/** The element that had the focus gets it back. */
-function Dialog({ label, close, children }: { label: string; close: () => void; children: React.ReactNode }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const before = document.activeElement;
-    dialog.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
-  }, []);
-  return (
-    <dialog ref={dialog} aria-label={label} onClose={close} onClick={(event) => event.target === dialog.current && close()}>
-      {children}
-    </dialog>
-  );
-}
 
 export function Overlays() {
   const [open, set] = useState<"help" | "palette" | null>(null);

@@ -12,6 +12,8 @@ interface Properties {
   ids: string[];
   height: number;
   draw: (index: number) => ReactNode;
+  /** Drawn over the rows, in the coordinates of all of them; told which are in view. */
+  over?: (first: number, last: number) => ReactNode;
   active: string | null;
   handle?: React.Ref<VirtualHandle>;
 }
@@ -19,7 +21,7 @@ interface Properties {
 const AROUND = 8;
 export const rowId = (id: string) => `row-${id}`;
 
-export function Virtual({ label, role, ids, height, draw, active, handle }: Properties) {
+export function Virtual({ label, role, ids, height, draw, over, active, handle }: Properties) {
   const box = useRef<HTMLDivElement>(null);
   const [place, set] = useState({ top: 0, height: 800 });
   const pointer = useRef<number | null>(null);
@@ -58,6 +60,7 @@ export function Virtual({ label, role, ids, height, draw, active, handle }: Prop
         <div role="none" style={{ transform: `translateY(${first * height}px)` }}>
           {rows}
         </div>
+        {over?.(first, last)}
       </div>
     </div>
   );
