@@ -4,8 +4,8 @@ import asyncio
 import copy
 import threading
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 from ramify.model.entity import Entity
 
@@ -44,6 +44,33 @@ class Reader:
         batch = self._batches.popleft()
         self._waiting -= len(batch[1])
         return batch
+
+
+class News:
+    """Wakes those who read the log themselves: that something was stored, and not what."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
+
+    @contextmanager
+    def heard(self) -> Iterator[asyncio.Event]:
+        event = asyncio.Event()
+        with self._lock:
+            self._waiting[id(event)] = asyncio.get_running_loop(), event
+        try:
+            yield event
+        finally:
+            with self._lock:
+                del self._waiting[id(event)]
+
+    def tell(self) -> None:
+        with self._lock:
+            for loop, event in self._waiting.values():
+                try:
+                    loop.call_soon_threadsafe(event.set)
+                except RuntimeError:
+                    pass  # its loop has ended
 
 
 class Hub:

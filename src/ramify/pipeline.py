@@ -52,6 +52,8 @@ class Pipeline:
         self._close_by = 0.0
         self._ended = False
         self._busy = False
+        self._given = 0
+        self._passed = 0
         self._retry_at = 0.0
         self._thread = threading.Thread(target=self._run, name="ramify-writer", daemon=True)
 
@@ -60,18 +62,26 @@ class Pipeline:
 
     # -- the capturing side -------------------------------------------------------------------------------------------
 
-    def put(self, seen: Observation) -> None:
+    def put(self, seen: Observation) -> int:
+        """A number to wait for; 0: it could not be taken."""
         size = weight(seen)
         with self._arrived:
             # Twice the bound: between one and two the writer moves everything to the spool instead of linking it.
             full = len(self._queue) >= 2 * self.queue_limit or self._waiting_bytes + size > 2 * self.queue_bytes
             if full or self._ended:
                 self.dropped += 1
-                return
+                return 0
+            self._given += 1
             self._queue.append(seen)
             self._waiting_bytes += size
             if len(self._queue) == 1:
-                self._arrived.notify()
+                self._arrived.notify_all()
+            return self._given
+
+    def wait(self, number: int, seconds: float) -> bool:
+        """Until everything up to that number is stored, spooled or given up."""
+        with self._arrived:
+            return self._arrived.wait_for(lambda: self._passed >= number, seconds)
 
     @property
     def lost(self) -> int:
@@ -106,7 +116,7 @@ class Pipeline:
         with self._arrived:
             self._close_by = time.monotonic() + CLOSE_SECONDS
             self._closing = True
-            self._arrived.notify()
+            self._arrived.notify_all()
         if self._thread.is_alive():
             self._thread.join(timeout=60)
 
@@ -126,6 +136,9 @@ class Pipeline:
                 log.exception("the writer failed on a batch of %d observations", len(batch))
             finally:
                 self._busy = False
+                with self._arrived:
+                    self._passed += len(batch)
+                    self._arrived.notify_all()
                 self.on_safe(len(batch))
 
     def _is_over(self) -> bool:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from ramify import connections
 from ramify.linking import explicit
 from ramify.linking.operations import fold as operations
@@ -9,6 +11,7 @@ from ramify.linking.sighting import Price
 from ramify.linking.world import World
 from ramify.model.event import Unreadable
 from ramify.model.observation import Record
+from ramify.model.operation_event import OperationEvent
 from ramify.protocols.adcp import decode as adcp
 from ramify.protocols.claude import decode as claude
 
@@ -29,7 +32,12 @@ def take_events(world: World, seen: Record, price: Price) -> Sequence[Unreadable
     event = adcp.decode(seen)
     if isinstance(event, Unreadable):
         return [event]
-    operations.tell(world, event)
+    for observation in operations.tell(world, event):
+        record = world.loader.record(observation)
+        again = adcp.decode(record) if record is not None else None
+        if isinstance(again, OperationEvent):
+            heading = replace(again.heading, session=event.heading.session)
+            operations.tell(world, replace(again, heading=heading))
     return []
 
 

@@ -12,8 +12,9 @@ import msgspec
 
 from ramify.app import Ramify
 from ramify.capture.cleaner import Cleaner
+from ramify.event_log import EventLog
 from ramify.following import Following
-from ramify.hub import Hub
+from ramify.hub import Hub, News
 from ramify.ingest import Ingest
 from ramify.model.entity import Entity
 from ramify.model.observation import Observation
@@ -22,8 +23,10 @@ from ramify.query.changes import change_shapes
 from ramify.query.service import Answer
 from ramify.settings import Settings
 from ramify.storage.base import Store, StoreDown
-from ramify.wiring import check_spool, follow, now, open_store, process_name, spool_folder, taken_by
+from ramify.wiring import bounds_of, check_spool, follow, now, open_store, process_name, spool_folder, taken_by
 from ramify.writer import RemotePipeline
+
+COMMIT_SECONDS = 30.0
 
 
 class Feed:
@@ -46,6 +49,7 @@ class Served(Ramify):
         self._hub = Hub()
         self._hub.start_at(store.seq())
         self.hub = Feed(self._hub)
+        self.news = News()
         self.run = secrets.token_hex(6)
         store.sign(self.run)  # our writer's too: what it writes we hear from itself
         self._unfollow = store.follow(self._heard)
@@ -59,15 +63,17 @@ class Served(Ramify):
         self._numbers: Iterator[int] = iter(range(1, 1 << 62))
         with taken_by(store):
             self._secret = store_secret(store)
+        self.session_secret = self._secret
+        self.events = EventLog(store, self._commit, self.project, now, bounds_of(settings))
 
     def _pipeline(self) -> Pipeline | RemotePipeline:
         """A file is written by a process of its own; what lives in our memory can only be written by us."""
         settings = self.settings
         # A person's correction is stored from here in either case, and live readers hear of it.
-        self._ingest = Ingest(self.store, self.rules, self.prices, self._hub.publish, redaction=Cleaner())
+        self._ingest = Ingest(self.store, self.rules, self.prices, self._publish, redaction=Cleaner())
         if settings.store != "memory:" and os.name == "posix":
             start = {"settings": msgspec.to_builtins(settings), "run": self.run}
-            return RemotePipeline(start, self._hub.publish, settings.queue_limit, settings.queue_bytes)
+            return RemotePipeline(start, self._publish, settings.queue_limit, settings.queue_bytes)
         pipeline = Pipeline(self._ingest, Cleaner().observation, None, settings.queue_limit, settings.queue_bytes)
         pipeline.on_stored = self._indexer.wake
         self._indexer.busy = lambda: not pipeline.idle
@@ -81,7 +87,20 @@ class Served(Ramify):
         found: dict[tuple[str, str], Entity | None] | None = None
         with suppress(StoreDown):
             found = {(table, id): self.store.load(table, id) for table, id in rows} if rows is not None else None
-        self._hub.publish(seq, found)
+        self._publish(seq, found)
+
+    def _publish(self, seq: int, rows: dict[tuple[str, str], Entity | None] | None) -> None:
+        self._hub.publish(seq, rows)
+        self.news.tell()
+
+    def _commit(self, batch: Sequence[Observation]) -> None:
+        """By the one writer, like all else; back when it is stored, and not only on the way."""
+        numbers = [self.pipeline.put(seen) for seen in batch]
+        if not all(numbers) or not self.pipeline.wait(numbers[-1], COMMIT_SECONDS):
+            raise StoreDown("the writer is too far behind")
+        # What lives in memory has no disk to wait on, and may have let the oldest go again already.
+        if self.settings.store != "memory:" and self.store.missing([seen.id for seen in batch]):
+            raise StoreDown("it waits on disk until the store is back")
 
     def start(self) -> None:
         with taken_by(self.store):

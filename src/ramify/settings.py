@@ -167,6 +167,24 @@ SETTINGS = (
         "client's usual one",
     ),
     Setting(
+        "events_max_sessions", "capture", "100", read_count, "20",
+        "how many sessions the event log of a `memory:` store holds; the one that was silent longest goes first",
+    ),
+    Setting(
+        "events_session_timeout_ms", "capture", "3600000", read_count, "600000",
+        "after how many milliseconds of silence a session of a `memory:` store is emptied",
+    ),
+    Setting(
+        "events_max_per_session", "capture", "10000", read_count, "500",
+        "how many events of one session a `memory:` store holds; the oldest go first, what followed from them stays",
+    ),
+    Setting(
+        "events_max_event_bytes", "capture", "64KiB", read_size, "16KiB",
+        "the largest event that is kept whole; of a larger one the status is read and the payload is cut",
+    ),
+    Setting("events_max_session_bytes", "capture", "32MiB", read_size, "4MiB", "the same as events_max_per_session, by size"),
+    Setting("events_max_bytes", "capture", "256MiB", read_size, "64MiB", "the same for all sessions together"),
+    Setting(
         "prices",
         "capture",
         None,
@@ -206,6 +224,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     spool_limit: int = 2**30
     watch: tuple[str, ...] = ()
     prices: str | None = None
+    events_max_sessions: int = 100
+    events_session_timeout_ms: int = 3_600_000
+    events_max_per_session: int = 10_000
+    events_max_event_bytes: int = 64 * 2**10
+    events_max_session_bytes: int = 32 * 2**20
+    events_max_bytes: int = 256 * 2**20
     projects: dict[str, Project] = {}
 
     def match_window_of(self, project: str) -> int:
@@ -233,6 +257,8 @@ def load(flags: Mapping[str, str | None], environment: Mapping[str, str], file: 
             if text is not None:
                 values[setting.name] = checked(setting, text, origin)
                 break
+    if (database := environment.get("DATABASE_URL", "")).startswith(("postgresql://", "postgres://")):
+        values.setdefault("store", database.replace("postgres://", "postgresql://", 1))
     values.setdefault("store", f"sqlite:{user_folder('data', environment) / 'ramify.db'}")
     settings = Settings(**values, projects=read_projects(document, place))
     check_exposure(settings)

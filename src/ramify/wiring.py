@@ -16,11 +16,12 @@ import msgspec
 from ramify.capture.allocator import reuse_memory
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.transcript import usual_folder
+from ramify.event_log import Bounds
 from ramify.following import Following, say_problems
 from ramify.indexing import Indexer
 from ramify.ingest import Ingest, Prices, lost_calls
 from ramify.intake import Batch
-from ramify.linking.world import Rules
+from ramify.linking.world import EventBounds, Rules
 from ramify.model.mistake import UserMistake
 from ramify.model.own_prices import parse_prices
 from ramify.model.prices import PRICES, PRICES_VERSION, Price, Tokens, price
@@ -86,7 +87,20 @@ def rules_of(settings: Settings) -> Rules:
         for name, project in settings.projects.items()
         if project.match_window is not None
     }
-    return Rules(frozenset(settings.spawn_tools), settings.match_window * 1_000_000, windows)
+    bounds = EventBounds()
+    if settings.store == "memory:":
+        bounds = EventBounds(settings.events_max_per_session, settings.events_max_session_bytes, forgetful=True)
+    return Rules(frozenset(settings.spawn_tools), settings.match_window * 1_000_000, windows, bounds)
+
+
+def bounds_of(settings: Settings) -> Bounds:
+    """Only what lives in memory is bounded; a durable store keeps everything but the middle of a very large event."""
+    if settings.store != "memory:":
+        return Bounds(event_bytes=settings.events_max_event_bytes)
+    return Bounds(
+        settings.events_max_sessions, settings.events_session_timeout_ms, settings.events_max_per_session,
+        settings.events_max_event_bytes, settings.events_max_session_bytes, settings.events_max_bytes,
+    )  # fmt: skip
 
 
 def prices_of(settings: Settings) -> Prices:

@@ -73,6 +73,8 @@ class RemotePipeline:
         self._unsent = 0
         self._bytes = 0
         self._dropped = 0
+        self._given = 0
+        self._passed = 0
         self._state: dict[str, Any] = {"spooled": 0, "spooled_bytes": 0, "unlinked": 0, "stored": 0, "problem": ""}
         self._changed = threading.Condition()
         self._closing = False
@@ -82,17 +84,25 @@ class RemotePipeline:
     def start(self) -> None:
         self._thread.start()
 
-    def put(self, seen: Observation) -> None:
+    def put(self, seen: Observation) -> int:
+        """A number to wait for; 0: it could not be taken."""
         size = weight(seen)
         with self._changed:
             if len(self._kept) >= self._most or self._bytes + size > self._most_bytes:
                 self._dropped += 1
-                return
+                return 0
+            self._given += 1
             self._kept.append(seen)
             self._unsent += 1
             self._bytes += size
             if self._unsent == 1:
-                self._changed.notify()
+                self._changed.notify_all()
+            return self._given
+
+    def wait(self, number: int, seconds: float) -> bool:
+        """Until everything up to that number is stored, spooled or given up."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._passed >= number, seconds)
 
     @property
     def lost(self) -> int:
@@ -113,7 +123,7 @@ class RemotePipeline:
         """Waits for the writer to store what it has."""
         with self._changed:
             self._closing = True
-            self._changed.notify()
+            self._changed.notify_all()
         if self._thread.is_alive():
             self._thread.join(timeout=90)
 
@@ -180,8 +190,11 @@ class RemotePipeline:
         match message:
             case {"safe": int(count)}:
                 with self._changed:
-                    for _ in range(min(count, len(self._kept) - self._unsent)):
+                    done = min(count, len(self._kept) - self._unsent)
+                    for _ in range(done):
                         self._bytes -= weight(self._kept.popleft())
+                    self._passed += done
+                    self._changed.notify_all()
             case {"state": dict(state)}:
                 self._state = state
             case {"seq": int(seq)}:

@@ -1,13 +1,16 @@
 """A small server with hand-made answers: enough to try errors, guard and live feed on a real socket."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from ramify.event_log import EventLog
+from ramify.hub import News
+from ramify.ingest import Ingest
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation
 from ramify.query.service import Ambiguous, Answer, BadQuestion, NotFound, Questions
@@ -98,6 +101,10 @@ class Silent:
         return None
 
 
+def store_all(ingest: Ingest, batch: Sequence[Observation]) -> None:
+    ingest.step(batch)
+
+
 class Small:
     def __init__(self, token: str | None = None) -> None:
         self.questions = HandMade()
@@ -107,6 +114,10 @@ class Small:
         self.acts: list[tuple[str, ...]] = []
         self.observed: list[Observation] = []
         self.project = "default"
+        self.news = News()
+        self.session_secret = b"a secret of the store's own"
+        ingest = Ingest(self.questions.store)
+        self.events = EventLog(self.questions.store, lambda batch: store_all(ingest, batch), "default", self.clock)
 
     @property
     def agents(self) -> Serve:

@@ -21,7 +21,8 @@ from ramify.protocols.adcp.keep import Entry, keep
 from ramify.protocols.adcp.lines import BadLine
 from ramify.protocols.adcp.wire import KINDS, LARGEST_EVENT, Line, text
 
-DAY = 24 * 3600 * 1_000_000
+YEAR = 366 * 24 * 3600 * 1_000_000
+EARLIEST = 946_684_800_000_000  # what claims to be from before the year 2000 has no clock
 
 
 class Reading(Struct):
@@ -50,6 +51,7 @@ def read_events(path: Path, project: str) -> Iterator[Imported]:
 
 def read_line(reading: Reading, raw: bytes, number: int) -> Imported:
     place = f"{reading.path.name}:{number}".encode("utf-8", "backslashreplace").decode()
+    reading.recorded += 1  # in the order of the lines
     name = digest(raw)
     nth = reading.equal[name] = reading.equal.get(name, 0) + 1
     try:
@@ -80,7 +82,7 @@ def line_moment(line: Line, reading: Reading) -> int | None:
     own = moment(line.get("at")) or moment(line.get("recordedAt"))
     if own is None and line.get("kind") is None and text(line.get("source")) in ("", "client"):
         own = moment(line.get("timestamp"))
-        own = own if own is not None and 0 < own < reading.recorded + DAY else None
+        own = own if own is not None and EARLIEST < own < reading.recorded + YEAR else None
     return own
 
 

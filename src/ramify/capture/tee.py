@@ -17,7 +17,7 @@ NO_HEADERS: RawHeaders = ()
 class Sink(Protocol):
     """Where observations go. `put` may be called from any thread, never waits and never raises."""
 
-    def put(self, observation: Observation) -> None: ...
+    def put(self, observation: Observation) -> object: ...
 
 
 class Kept:

@@ -129,6 +129,31 @@ TOOLS = (
     Column("time", words.elapsed, 1, right=True),
     Column("call", field("call_id"), style="dim"),
 )
+OPERATIONS = (
+    Column("", shape),
+    Column("status", status, 5),
+    Column("operation", field("operationId"), grows=True, style="bold"),
+    Column("agents", lambda record, _: one_line(", ".join(record.get("agents") or ())), 4, style="cyan"),
+    Column("types", lambda record, _: one_line(", ".join(record.get("taskTypes") or ())), 6),
+    Column("tasks", number("taskCount"), 3, right=True),
+    Column("under", number("subtaskCount"), 8, right=True, style="dim"),
+    Column("events", number("eventCount"), 7, right=True, style="dim"),
+    Column("flags", flags, 2),
+    Column("time", lambda record, _: words.duration(record.get("durationMs")), 5, right=True),
+    Column("age", lambda record, now: words.age(record.get("updatedAt"), now), 1, right=True),
+)
+EVENTS = (
+    Column("seq", lambda event, _: str(event.get("seq") or ""), 6, right=True, style="dim"),
+    Column("event", field("eventType"), style="bold"),
+    Column("status", status, 2),
+    Column("operation", field("operationId"), grows=True),
+    Column("agent", lambda event, _: Text(one_line(event.get("agentId") or event.get("targetEntity") or ""), "cyan"), 1),
+    Column("type", field("taskType"), 3),
+    Column("task", field("agentTaskId"), 4),
+    Column("source", field("source"), 7, style="dim"),
+    Column("flags", flags, 2),
+    Column("age", lambda event, now: words.age(event.get("recordedAt"), now), 1, right=True),
+)
 SEARCH = (
     Column("kind", lambda hit, _: one_line(hit.get("kind") or hit.get("type") or ""), 1, style="magenta"),
     Column("id", lambda hit, _: one_line(hit.get("id") or hit.get("task") or ""), style="dim"),

@@ -26,6 +26,8 @@ COMMANDS = (
     Command("conversations", FIND, "listing", "conversations, newest first"),
     Command("tasks", FIND, "listing", "tasks, newest first; --roots for those that a person began"),
     Command("calls", FIND, "listing", "calls to models, newest first"),
+    Command("operations", FIND, "logged", "what callers grouped: one act, many agents; last updated first"),
+    Command("events", FIND, "logged", "the event log, newest first"),
     Command("search", FIND, "listing", "full text over everything that was said"),
     Command("stats", FIND, "listing", "totals"),
     Command("tree", ASK, "asking", "a task and everything it started; a conversation and its roots"),

@@ -72,7 +72,7 @@ def heading(answer: Record, width: int) -> list[Text]:
     kind = "operation" if answer.get("operation") else "conversation"
     subject = answer.get(kind) or {}
     line = Text(f"{kind} ", "dim", no_wrap=True)
-    line.append(one_line(subject.get("id", "")), "bold")
+    line.append(one_line(subject.get("operationId") or subject.get("id", "")), "bold")
     for part in (subject.get("title"), subject.get("project")):
         if part:
             line.append("  ").append(one_line(part))

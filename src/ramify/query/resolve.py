@@ -12,7 +12,7 @@ NAMES = {
 
 def resolve(store: Store, id: str, tables: tuple[str, ...] = ("tasks", "conversations", "calls", "tools")) -> tuple[str, Entity]:
     """The table and the row. Ramify's own ids may be shortened as long as they fit one thing."""
-    found = _own(store, id) or _native(store, id)
+    found = _own(store, id) or _native(store, id) or _shortened(store, id)
     fitting = [one for one in found if one[0] in tables] or found
     rows = [(table, row) for table, one in fitting if (row := store.load(table, one)) is not None]
     if len(rows) > 1:
@@ -30,11 +30,14 @@ def resolve(store: Store, id: str, tables: tuple[str, ...] = ("tasks", "conversa
 
 
 def _own(store: Store, id: str) -> list[tuple[str, str]]:
+    return [(table, id) for prefix, table in PREFIXES.items() if id.startswith(prefix) and store.load(table, id) is not None]
+
+
+def _shortened(store: Store, id: str) -> list[tuple[str, str]]:
+    """After ids of protocols: some of these begin as ours do."""
     for prefix, table in PREFIXES.items():
-        if id.startswith(prefix):
-            if store.load(table, id) is not None:
-                return [(table, id)]
-            return [(table, one) for one in store.ids_like(table, id, 20)] if len(id) >= len(prefix) + 4 else []
+        if id.startswith(prefix) and len(id) >= len(prefix) + 4:
+            return [(table, one) for one in store.ids_like(table, id, 20)]
     return []
 
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ramify.model.entity import Call, Conversation, Entity, Task, ToolCall
+from ramify.model.entity import Call, Conversation, Entity, Operation, Task, ToolCall
 from ramify.model.observation import Request, Response
-from ramify.query import family, files, found_text, kept, told
+from ramify.query import events, family, files, found_text, kept, operations, told
 from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes, tool_shapes
 from ramify.query.breakdown import breakdown
 from ramify.query.content import Content
@@ -71,6 +71,30 @@ class Questions:
         rows, after = self._page("calls", "started", where, limit, cursor, {"kind": "twin"})
         return {"items": call_shapes(self.store, [row for row in rows if isinstance(row, Call)]), "next": after}
 
+    def operations(
+        self, *, session: str | None = None, project: str | None = None, limit: int = 50, cursor: str | None = None
+    ) -> Answer:
+        """Last updated first."""
+        where = _given(project=project)
+        if session is not None:
+            found = events.sessions_named(self.store, project, session)
+            if not found:
+                return {"items": [], "next": None}
+            where["session"] = found[0].id
+        rows, after = self._page("operations", "updated", where, limit, cursor)
+        return {"items": [operations.operation_shape(row) for row in rows if isinstance(row, Operation)], "next": after}
+
+    def events(
+        self, *, session: str | None = None, project: str | None = None, limit: int = 50, cursor: str | None = None,
+        **fields: str | None,
+    ) -> Answer:
+        """Of the event log, newest first; `fields` as `GET /api/events` names them."""
+        given = {name: value for name, value in fields.items() if value is not None}
+        return events.listed_events(self.store, project, session, given, limit, cursor)
+
+    def task_events(self, id: str) -> Answer:
+        return events.task_events(self.store, id)
+
     def _page(
         self, table: str, order: str, where: dict[str, str], limit: int, cursor: str | None,
         without: dict[str, str] | None = None,
@@ -115,7 +139,7 @@ class Questions:
 
     def show(self, id: str) -> Answer:
         """Whatever the id names, in its own shape; `entity` says what it is."""
-        _, row = resolve(self.store, id)
+        _, row = resolve(self.store, id, ("tasks", "conversations", "calls", "tools", "operations"))
         match row:
             case Task():
                 return {"entity": "task", **self.task(row.id), **self.usage(row.id)}
@@ -123,6 +147,8 @@ class Questions:
                 return {"entity": "call", **self.call(row.id)}
             case ToolCall():
                 return {"entity": "tool", **self.tool(row.id)}
+            case Operation():
+                return {"entity": "operation", **operations.operation_shape(row)}
             case _:
                 return {"entity": "conversation", **self.conversation(row.id), **self.usage(row.id)}
 
@@ -134,11 +160,13 @@ class Questions:
     # -- under one thing ---------------------------------------------------------------------------------------------
 
     def tree(self, id: str) -> Answer:
-        table, row = resolve(self.store, id, ("tasks", "conversations", "calls", "tools"))
+        table, row = resolve(self.store, id, ("tasks", "conversations", "calls", "tools", "operations"))
         if isinstance(row, Call | ToolCall):
             row = self._task_above(row)
         if isinstance(row, Task):
             return self._trees([row])[0]
+        if isinstance(row, Operation):
+            return self._operation_tree(row)
         assert isinstance(row, Conversation), table
         tasks = self._tasks_of(row.id)
         roots = [task for task in tasks if task.kind == "root"]
@@ -147,6 +175,13 @@ class Questions:
             "roots": self._trees(roots),
             "unattached": self._trees(family.unattached(self.store, tasks, roots)),
         }
+
+    def _operation_tree(self, row: Operation) -> Answer:
+        """A task that hangs under one of another operation is a root of its own here."""
+        tasks = operations.tasks_of(self.store, row)
+        own = {task.id for task in tasks}
+        roots = [task for task in tasks if task.parent not in own]
+        return {"operation": operations.operation_shape(row), "roots": self._trees(roots), "unattached": []}
 
     def skeleton(self, id: str) -> Answer:
         seq = self.seq()

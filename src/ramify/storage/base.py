@@ -67,6 +67,7 @@ class Ask(Struct, frozen=True):
     behind: tuple[int, str] | None = None
     ascending: bool = False
     without: dict[str, str] = {}
+    within: dict[str, tuple[int, int]] = {}  # from and to, both included
 
 
 class Words(Struct, frozen=True):

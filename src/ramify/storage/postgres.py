@@ -133,6 +133,8 @@ class Postgres:
         many(connection, "INSERT INTO refs {rows} ON CONFLICT DO NOTHING", ("value", "kind", "entity", "id"), refs)
         connection.execute("DELETE FROM observations WHERE id = ANY(%s)", (list(changes.forgotten),))
         many(connection, "INSERT INTO unreadable {rows} ON CONFLICT DO NOTHING", ("observation", "at", "reason"), changes.unreadable)
+        if changes.forgotten:
+            connection.execute("DELETE FROM observations WHERE id = ANY(%s)", (list(changes.forgotten),))
 
     def take_projections(self, other: Projected) -> None:
         with self._server.writing() as connection:
@@ -231,6 +233,9 @@ class Postgres:
 
     def page(self, table: str, ask: Ask) -> list[Entity]:
         clauses, parameters = equal(ask.where, ask.without)
+        for column, bounds in ask.within.items():
+            clauses.append(f'"{column}" BETWEEN %s AND %s')
+            parameters += bounds
         direction, compare = ("ASC", ">") if ask.ascending else ("DESC", "<")
         if ask.behind is not None:
             clauses.append(f"({ask.order}, id) {compare} (%s, %s)")

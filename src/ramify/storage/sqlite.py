@@ -241,6 +241,9 @@ class Sqlite:
 
     def page(self, table: str, ask: Ask) -> list[Entity]:
         clauses, parameters = _equal(ask.where, ask.without)
+        for column, bounds in ask.within.items():
+            clauses.append(f"{column} BETWEEN ? AND ?")
+            parameters += bounds
         direction, compare = ("ASC", ">") if ask.ascending else ("DESC", "<")
         if ask.behind is not None:
             clauses.append(f"({ask.order}, id) {compare} (?, ?)")

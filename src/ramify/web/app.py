@@ -2,7 +2,20 @@
 
 from aiohttp import web
 
-from ramify.web import calls, conversations, demo, links, observations, overview, reports, tasks
+from ramify.web import (
+    calls,
+    conversations,
+    demo,
+    event_questions,
+    event_stream,
+    events,
+    links,
+    observations,
+    overview,
+    reports,
+    tasks,
+    webhooks,
+)
 from ramify.web.answering import serving, threads
 from ramify.web.errors import errors
 from ramify.web.guard import guard
@@ -32,6 +45,7 @@ ROUTES = (
     Route("GET", "/api/tasks/{id}/tools", tasks.tools, "The tool calls of a task", "[ToolCall]", UNDER),
     Route("GET", "/api/tasks/{id}/reasoning", tasks.reasoning, "What a task thought", "[Reasoning]", UNDER),
     Route("GET", "/api/tasks/{id}/messages", tasks.messages, "What was said in a task", "[Message]", UNDER),
+    Route("GET", "/api/tasks/{id}/events", tasks.events, "What the event log has about a task, oldest first", "[LoggedEvent]"),
     Route("GET", "/api/tasks/{id}/why", tasks.why, "Why a task is linked as it is", "Why"),
     Route("GET", "/api/tasks/{id}/usage", tasks.usage, "The tokens of a tree by model and by type of agent", "Breakdown"),
     Route("GET", "/api/tasks/{id}/completeness", tasks.completeness, "What is not known of a tree", "Completeness"),
@@ -59,6 +73,15 @@ ROUTES = (
           takes="Object"),
     Route("POST", "/api/demo", demo.played, "Let a scripted run play, into this store", "Playing", takes="Object"),
     Route("DELETE", "/api/links/{child}", links.unlinked, "Say that a task belongs to nothing", "Object", (WITHDRAW,)),
+    Route("GET", "/api/events", events.listed, "Events of the caller's session, newest first", "EventPage", event_questions.EVENTS),
+    Route("POST", "/api/events", events.posted, "Take events into the caller's session", "Posted", takes="Object"),
+    Route("DELETE", "/api/events", events.cleared, "Empty the caller's session", "Emptied"),
+    Route("GET", "/api/events/stream", event_stream.streamed, "Events as they are stored, as server-sent events", "",
+          event_questions.STREAMED),
+    Route("GET", "/api/operations", events.operations, "Operations of the caller's session, last updated first", "OperationList",
+          (event_questions.OPERATIONS,)),
+    Route("GET", "/api/operations/{id}", events.operation, "One operation, its events and its tasks", "OperationAnswer"),
+    Route("GET", "/api/session/info", events.info, "How much the caller's session holds", "SessionAnswer"),
 )  # fmt: skip
 
 # Traffic that is watched on its way to its own server; the last two are a client's own, not questions to us.
@@ -79,10 +102,11 @@ LARGEST_BODY = 256 * 1024 * 1024
 def make_app(ramify: Served) -> web.Application:
     app = web.Application(middlewares=[errors, guard], client_max_size=LARGEST_BODY)
     app[RAMIFY] = ramify
-    app.cleanup_ctx.extend((threads, readers))
+    app.cleanup_ctx.extend((threads, readers, events.writers))
     for route in ROUTES:
         app.router.add_route(route.method, route.path, serving(route))
     app.router.add_route("GET", "/api/openapi.json", described(ROUTES))
+    app.router.add_route("POST", "/webhook/{task_type}/{agent_id}/{operation_id}", webhooks.received)
     agents = frozenset(app.router.add_route(method, path, ramify.agents) for method, path in AGENT_CAPTURE)
     models = frozenset(app.router.add_route(method, path, ramify.proxy) for method, path in CAPTURE)
     app[AGENTS], app[CAPTURED] = agents, models | agents

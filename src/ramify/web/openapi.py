@@ -8,6 +8,7 @@ import msgspec
 from aiohttp import web
 
 from ramify import __version__
+from ramify.web.event_shapes import EVENT_SHAPES
 from ramify.web.page_shapes import PAGE_SHAPES
 from ramify.web.route import Parameter, Route
 from ramify.web.served import Serve
@@ -15,7 +16,7 @@ from ramify.web.shapes import SHAPES
 
 IN_PATH = re.compile(r"\{(\w+)\}")
 SCHEMAS = "#/components/schemas/"
-WITHOUT_SEQ = ("Error", "Taken", "Playing", "Nothing")  # said without looking at the store
+WITHOUT_SEQ = ("Error", "Taken", "Playing", "Nothing", *(shape.__name__ for shape in EVENT_SHAPES))  # said without looking at the store
 SEQ = {"type": "integer", "description": "the log's sequence number that this answer rests on"}
 
 Document = dict[str, Any]
@@ -25,7 +26,7 @@ def describe(routes: Iterable[Route]) -> Document:
     paths: dict[str, Document] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = operation(route)
-    _, components = msgspec.json.schema_components((*SHAPES, *PAGE_SHAPES), ref_template=SCHEMAS + "{name}")
+    _, components = msgspec.json.schema_components((*SHAPES, *PAGE_SHAPES, *EVENT_SHAPES), ref_template=SCHEMAS + "{name}")
     bearer = {"type": "http", "scheme": "bearer"}
     return {
         "openapi": "3.1.0",

@@ -1,12 +1,15 @@
 """What the web layer needs from the rest: the questions, acts, the live feed, the capture proxy and a place for reports."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, Protocol
 
 from aiohttp import web
 
+from ramify.model.entity import EventSession, Logged
 from ramify.model.observation import Observation
+from ramify.query.events import Wanted
 from ramify.query.service import Answer, Questions
 
 Batch = tuple[int, list[dict[str, Any]]]
@@ -19,6 +22,28 @@ class Hub(Protocol):
     def subscribe(self, since: int | None) -> AbstractAsyncContextManager[AsyncIterator[Batch]]:
         """Changes after `since`, or from now on. The iterator ends when the reader can no longer be given all
         of them: it was too slow, `since` is too long ago, or the server stops."""
+
+
+class News(Protocol):
+    def heard(self) -> AbstractContextManager[asyncio.Event]:
+        """Set whenever something was stored."""
+
+
+class EventLog(Protocol):
+    """The event log, by sessions."""
+
+    def append_many(
+        self, session: str, events: Sequence[object], *, place: str = "events", unverified: bool = False
+    ) -> Sequence[Any]: ...
+    def get_events(self, session: str, wanted: Wanted | None = None) -> Answer: ...
+    def get_operations(self, session: str, limit: int = 50) -> list[Answer]: ...
+    def get_operation(self, session: str, operation: str) -> Answer: ...
+    def session_info(self, session: str) -> Answer: ...
+    def clear_session(self, session: str, reason: str = "cleared") -> int: ...
+    def writer_of(self, operation: str) -> str: ...
+    def flags_of(self, session: str, seq: int) -> tuple[tuple[str, ...], bool]: ...
+    def after(self, session: str, seq: int, limit: int = 500) -> tuple[EventSession | None, list[tuple[Logged, Answer]]]: ...
+    def follows(self, session: str, sign: int) -> None: ...
 
 
 class Demonstration(Protocol):
@@ -37,6 +62,14 @@ class Served(Protocol):
     def demonstration(self) -> Demonstration: ...
     @property
     def agents(self) -> Serve: ...
+    @property
+    def events(self) -> EventLog: ...
+    @property
+    def news(self) -> News: ...
+    @property
+    def session_secret(self) -> bytes:
+        """Signs what is given to callers of the event log."""
+
     @property
     def token(self) -> str | None: ...
     @property

@@ -48,6 +48,10 @@ def messages(asked: Asked) -> Answer:
     return asked.ramify.questions.messages(asked.path["id"], **asked.given)
 
 
+def events(asked: Asked) -> Answer:
+    return asked.ramify.questions.task_events(asked.path["id"])
+
+
 def why(asked: Asked) -> Answer:
     return asked.ramify.questions.why(asked.path["id"])
 

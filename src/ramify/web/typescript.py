@@ -6,6 +6,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
+from ramify.web.event_shapes import EVENT_SHAPES
 from ramify.web.page_shapes import PAGE_SHAPES
 from ramify.web.shapes import SHAPES
 
@@ -14,7 +15,7 @@ PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(No
 
 
 def written() -> str:
-    return HEAD + "".join(interface(shape) for shape in every((*SHAPES, *PAGE_SHAPES)))
+    return HEAD + "".join(interface(shape) for shape in every((*SHAPES, *PAGE_SHAPES, *EVENT_SHAPES)))
 
 
 def every(shapes: tuple[type[Struct], ...]) -> list[type[Struct]]:

@@ -1,5 +1,16 @@
 // Made by `python -m ramify.web.typescript` from the server's own types. Do not edit.
 
+export interface AgentShare {
+  status: string;
+  taskCount: number;
+  statusCounts: Record<string, number>;
+  firstAt: string | null;
+  lastAt: string | null;
+  durationMs: number;
+  responseMs: number | null;
+  skewMs: number | null;
+}
+
 export interface Batch {
   records: Array<Sent>;
 }
@@ -137,8 +148,51 @@ export interface Difference {
   shown_from: number;
 }
 
+export interface Emptied {
+  success: boolean;
+  timestamp: string | null;
+  data: EmptiedSession;
+}
+
+export interface EmptiedSession {
+  deleted: number;
+}
+
 export interface Error {
   error: Fault;
+}
+
+export interface EventGap {
+  from: number;
+  to: number;
+}
+
+export interface EventList {
+  events: Array<LoggedEvent>;
+  firstSeq: number;
+  lastSeq: number;
+  gap?: EventGap | null;
+}
+
+export interface EventOutcome {
+  status: string;
+  seq: number | null;
+  eventId: string | null;
+  reason: string | null;
+}
+
+export interface EventOutcomes {
+  stored: number;
+  duplicates: number;
+  conflicts: number;
+  rejected: number;
+  results: Array<EventOutcome>;
+}
+
+export interface EventPage {
+  success: boolean;
+  timestamp: string | null;
+  data: EventList;
 }
 
 export interface ExplainedLink {
@@ -214,6 +268,32 @@ export interface LiveTool {
   spawned: Array<string>;
 }
 
+export interface LoggedEvent {
+  eventId: string;
+  seq: number;
+  eventType?: string | null;
+  operationId?: string | null;
+  agentId?: string | null;
+  agentTaskId?: string | null;
+  taskType?: string | null;
+  timestamp?: unknown;
+  status?: string | null;
+  native_status?: string | null;
+  payload?: unknown;
+  result?: unknown;
+  error?: unknown;
+  objectType?: string | null;
+  objectId?: string | null;
+  targetEntity?: string | null;
+  source: string;
+  recordedAt: string | null;
+  observedAt: string | null;
+  flags: Array<string>;
+  duplicateOf?: number | null;
+  task: string | null;
+  observation: string;
+}
+
 export interface Message {
   id: string;
   task: string | null;
@@ -268,8 +348,60 @@ export interface Observed {
   body: string;
 }
 
+export interface Operation {
+  operationId: string;
+  id: string;
+  session: string;
+  status: string;
+  agents: Array<string>;
+  taskTypes: Array<string>;
+  taskCount: number;
+  subtaskCount: number;
+  eventCount: number;
+  objectCount: number;
+  statusCounts: Record<string, number>;
+  byAgent: Record<string, AgentShare>;
+  startedAt: string | null;
+  updatedAt: string | null;
+  completedAt: string | null;
+  durationMs: number;
+  flags: Array<string>;
+}
+
+export interface OperationAnswer {
+  success: boolean;
+  timestamp: string | null;
+  data: OperationDetail;
+}
+
+export interface OperationDetail {
+  operationId: string;
+  exists: boolean;
+  operation: Operation | null;
+  events: Array<LoggedEvent>;
+  eventsTotal: number;
+  objectEvents: Array<LoggedEvent>;
+  tasks: Array<Task>;
+}
+
+export interface OperationList {
+  success: boolean;
+  timestamp: string | null;
+  data: Operations;
+}
+
+export interface Operations {
+  operations: Array<Operation>;
+}
+
 export interface Playing {
   session: string;
+}
+
+export interface Posted {
+  success: boolean;
+  timestamp: string | null;
+  data: EventOutcomes;
 }
 
 export interface Preview {
@@ -319,6 +451,31 @@ export interface Sent {
   body: string;
   place?: string;
   project?: string;
+}
+
+export interface SessionAnswer {
+  success: boolean;
+  timestamp: string | null;
+  data: SessionInfo;
+}
+
+export interface SessionInfo {
+  session: string;
+  createdAt: string | null;
+  lastActiveAt: string | null;
+  expiresAt: string | null;
+  eventCount: number;
+  objectEventCount: number;
+  operationCount: number;
+  taskCount: number;
+  openTasks: number;
+  firstSeq: number;
+  lastSeq: number;
+  droppedEvents: number;
+  dropped: boolean;
+  evictedSessions: number;
+  bytes: number;
+  limits: Record<string, number | null>;
 }
 
 export interface Skeleton {

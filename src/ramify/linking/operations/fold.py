@@ -1,6 +1,6 @@
 """One event of the log, folded: what it says is added to what is known, and the rows that follow are written."""
 
-from ramify.linking.operations import identity, pairing, sessions, sums
+from ramify.linking.operations import identity, pairing, rehoming, sessions, sums
 from ramify.linking.operations.evidence import Evidence, add, ends, standing
 from ramify.linking.operations.rows import evidence_of, settle
 from ramify.linking.operations.subject import Subject, alias, place, save_alias, shell_id
@@ -26,23 +26,27 @@ from ramify.model.operation_event import (
 SKEW = 5_000_000  # a sender's clock that is off by less is not worth a word
 
 
-def tell(world: World, event: OperationEvent) -> None:
+def tell(world: World, event: OperationEvent) -> list[str]:
+    """Gives the observations that must be told once more, as events of this one's session."""
     heading = event.heading
+    moved = rehoming.given_over(world, heading)
     session = sessions.session_of(world, heading)
     match event.said:
         case Cleared(reason):
             sessions.clear(world, session, heading, reason)
-            return
+            return []
         case Introduced():
             introduce(world, event)
-            return
+            return []
         case _:
             pass
     turn = sessions.taken(world, session, heading)
     sums.note_event(turn)
+    rehoming.note(turn)
     fold(turn, event)
     settle(turn)
     sessions.keep_in_bounds(turn)
+    return moved
 
 
 def fold(turn: Turn, event: OperationEvent) -> None:

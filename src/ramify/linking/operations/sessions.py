@@ -71,13 +71,13 @@ def drop_oldest(world: World, session: EventSession) -> None:
     session.dropped += 1
 
 
-def forget(world: World, session: EventSession, row: Logged) -> None:
+def forget(world: World, session: EventSession, row: Logged, for_good: bool = True) -> None:
     session.events -= row.sort == "event"
     session.objects -= row.sort == "object"
     session.bytes -= row.size
     world.unmark(key("logged", session.id), row.seq, row.id)
     world.drop("events", row.id)
-    if world.rules.events.forgetful:
+    if for_good and world.rules.events.forgetful:
         world.forgotten.append(row.observation)
 
 

@@ -66,9 +66,13 @@ def shell_id(project: str, scope: str, operation: str, agent: str, native: str) 
     return ids.short("task", project, "adcp", scope, "id", operation, agent, native)
 
 
+def subject_of(sheet: Sheet) -> Subject:
+    return _subjects.decode(sheet.state)
+
+
 def read(world: World, id: str) -> Subject | None:
     row = world.get("sheets", id)
-    return _subjects.decode(row.state) if isinstance(row, Sheet) and row.kind == "subject" else None
+    return subject_of(row) if isinstance(row, Sheet) and row.kind == "subject" else None
 
 
 def save(world: World, subject: Subject) -> None:

@@ -41,6 +41,8 @@ def keep(given: Line, entry: Entry) -> Record:
     own: Line = {"session": entry.session, "recorded": entry.recorded, "digest": content_digest(view)}
     if entry.at:
         own["at"] = entry.at
+    if entry.source != "import":
+        own["receipt"] = entry.identity
     if entry.unverified:
         own["unverified"] = True
     if body := delivered(line, view):
