@@ -94,9 +94,10 @@ class Ramify:
             self.ingest.step([seen])
         return self.questions.why(seen.child)
 
-    def import_paths(self, given: list[Path], format: str, progress: Progress) -> Answer:
+    def import_paths(self, given: list[Path], format: str, progress: Progress, zone: str = "") -> Answer:
         found, skipped = sources(given, format)
-        report = import_all(Intake(self.store, self.project, self._take, settled=True), found, progress)
+        intake = Intake(self.store, self.project, self._take, settled=True, zone=zone or self.settings.zone)
+        report = import_all(intake, found, progress)
         self._index()
         return {**report, "skipped": skipped}
 

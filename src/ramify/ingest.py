@@ -20,6 +20,8 @@ from ramify.protocols.anthropic import decode as anthropic
 from ramify.protocols.anthropic.answer import Answer
 from ramify.protocols.anthropic.bodies import Bodies, Reading
 from ramify.protocols.claude import decode as claude
+from ramify.protocols.sam import decode as sam
+from ramify.protocols.sam.layout import Pieces
 from ramify.redaction import Redaction, is_clean
 from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, Store, StoreDown
 
@@ -146,6 +148,7 @@ class Ingest:
         self.redaction = redaction
         self.reader = Recent(store, log)
         self.world = World(self.reader, rules or Rules())
+        self._pieces = Pieces()
         self.unlinked = 0  # stored, but a bug of ours kept them from being linked
         self.lost = 0
         self._turn = threading.RLock()  # a person's correction comes from another thread than the traffic
@@ -203,7 +206,8 @@ class Ingest:
         self.reader.reports.clear()
         unreadable: list[tuple[str, int, str]] = []
         kept = [self._take(seen, unreadable) for seen in batch]
-        unreadable += [(problem.observation, problem.at, problem.reason) for problem in reporting.settle(self.world)]
+        problems = reporting.settle(self.world, self.prices.price)
+        unreadable += [(problem.observation, problem.at, problem.reason) for problem in problems]
         sums.compare(self.world)
         loops.count_again(self.world)
         rows = self.world.dirty
@@ -256,6 +260,7 @@ class Ingest:
             decide.corrected(self.world, seen)
         elif isinstance(seen, Record):
             self._take_report(seen, unreadable)
+            return Kept(seen, self._pieces.layout(seen.body) if seen.format == sam.FORMAT else None)
         return Kept(seen)
 
     def _take_report(self, seen: Record, unreadable: list[tuple[str, int, str]]) -> None:

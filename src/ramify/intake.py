@@ -13,6 +13,7 @@ from ramify.capture.events_file import read_events
 from ramify.capture.formats import Source
 from ramify.capture.importer import Imported, read_exchanges
 from ramify.capture.mark import Mark
+from ramify.capture.mesh_file import read_mesh
 from ramify.capture.stream_file import read_stream
 from ramify.capture.transcript import FORMAT as TRANSCRIPT
 from ramify.capture.transcript import written
@@ -86,12 +87,13 @@ class Marks:
 class Intake:
     """`settled`: nobody writes to the files any more, so a cut line is all that there will be of it."""
 
-    def __init__(self, store: Store, project: str, take: Take, settled: bool) -> None:
+    def __init__(self, store: Store, project: str, take: Take, settled: bool, zone: str = "UTC") -> None:
         self.marks = Marks(store, project)
         self._store = store
         self._project = project
         self._take = take
         self._settled = settled
+        self._zone = zone
 
     def is_known(self, source: Source) -> bool:
         """Whether nothing can be new in it."""
@@ -150,6 +152,8 @@ class Intake:
                 return read_frames(source.path, self._project)
             case "adcp":
                 return read_events(source.path, self._project)
+            case "sam":
+                return read_mesh(source.path, self._project, self._zone)
             case format:
                 return read_stream(source.path, self._project, format)
 

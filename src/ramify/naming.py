@@ -20,7 +20,8 @@ def refs_of(rows: Mapping[tuple[str, str], Entity | None]) -> list[Ref]:
                     if value
                 ]
             case ToolCall() if row.protocol:
-                found += native_refs(table, id, (NativeRef(row.protocol, "call", row.native),))
+                values = {row.native, row.details.get("ref", row.native)}
+                found += native_refs(table, id, [NativeRef(row.protocol, "call", value) for value in sorted(values)])
             case ToolCall():
                 found.append(Ref(row.native, "claude:tool_use", table, id))
             case Task() | Conversation() if row.protocol:

@@ -6,14 +6,17 @@ from msgspec.structs import replace
 
 from ramify import connections
 from ramify.linking import explicit
+from ramify.linking.mesh import settling, telling
 from ramify.linking.operations import fold as operations
 from ramify.linking.sighting import Price
 from ramify.linking.world import World
 from ramify.model.event import Unreadable
+from ramify.model.mesh_event import MeshMessage
 from ramify.model.observation import Record
 from ramify.model.operation_event import OperationEvent
 from ramify.protocols.adcp import decode as adcp
 from ramify.protocols.claude import decode as claude
+from ramify.protocols.sam import decode as sam
 
 Take = Callable[[World, Record, Price], Sequence[Unreadable]]
 
@@ -41,10 +44,25 @@ def take_events(world: World, seen: Record, price: Price) -> Sequence[Unreadable
     return []
 
 
+def take_sam(world: World, seen: Record, price: Price) -> Sequence[Unreadable]:
+    event = sam.decode(seen)
+    if isinstance(event, Unreadable):
+        return [event]
+    if event is not None:
+        telling.tell(world, event, read_sam)
+    return []
+
+
+def read_sam(seen: Record) -> MeshMessage | None:
+    event = sam.decode(seen)
+    return event if isinstance(event, MeshMessage) else None
+
+
 TAKES: dict[str, Take] = {
     **dict.fromkeys(claude.FORMATS, take_claude),
     "a2a": take_a2a,
     adcp.FORMAT: take_events,
+    sam.FORMAT: take_sam,
 }
 
 
@@ -54,6 +72,7 @@ def take(world: World, seen: Record, price: Price) -> Sequence[Unreadable]:
     return TAKES[seen.format](world, seen, price)
 
 
-def settle(world: World) -> Sequence[Unreadable]:
+def settle(world: World, price: Price) -> Sequence[Unreadable]:
     """At the end of a batch: what waited for all of it."""
+    settling.settle(world, read_sam, price)
     return connections.settle(world)

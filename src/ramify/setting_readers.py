@@ -2,6 +2,7 @@
 
 import re
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 HOUR = 3600
 AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]*")
@@ -100,3 +101,14 @@ def read_size(text: str) -> int:
     if not number.isascii() or not number.isdigit() or unit not in UNITS_OF_SIZE or int(number) < 1:
         raise ValueError("must be a size such as 500MB or 1GiB")
     return int(number) * UNITS_OF_SIZE[unit]
+
+
+def read_zone(text: str) -> str:
+    zone = text.strip()
+    if re.fullmatch(r"[+-](?:0\d|1[0-4]):[0-5]\d", zone):
+        return zone
+    try:
+        ZoneInfo(zone)
+    except (ValueError, OSError, KeyError):  # KeyError: a name that nobody knows
+        raise ValueError("must be a time zone such as UTC, Europe/Amsterdam or +02:00") from None
+    return zone

@@ -22,13 +22,14 @@ from ramify.setting_readers import (
     read_port,
     read_size,
     read_text,
+    read_zone,
 )
 
 
 class Setting(Struct, frozen=True):
     """`area` says which commands have a flag for it: "store" all, "address" those that talk to a server,
-    "capture" those that start one, "watch" those that can follow transcripts, "recording" those that report. `default`
-    is written as a person would write it."""
+    "capture" those that start one, "watch" those that can follow transcripts, "recording" those that report,
+    "reading" those that read messages of a mesh. `default` is written as a person would write it."""
 
     name: str
     area: str
@@ -185,6 +186,14 @@ SETTINGS = (
     Setting("events_max_session_bytes", "capture", "32MiB", read_size, "4MiB", "the same as events_max_per_session, by size"),
     Setting("events_max_bytes", "capture", "256MiB", read_size, "64MiB", "the same for all sessions together"),
     Setting(
+        "zone",
+        "reading",
+        "UTC",
+        read_zone,
+        "Europe/Amsterdam",
+        "the time zone of stamps that name none, as some listeners of an agent mesh write them",
+    ),
+    Setting(
         "prices",
         "capture",
         None,
@@ -223,6 +232,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     queue_bytes: int = 128 * 2**20
     spool_limit: int = 2**30
     watch: tuple[str, ...] = ()
+    zone: str = "UTC"
     prices: str | None = None
     events_max_sessions: int = 100
     events_session_timeout_ms: int = 3_600_000

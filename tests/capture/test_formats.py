@@ -72,6 +72,6 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
         sources([tmp_path / "notes.txt"], "auto")
     with pytest.raises(UserMistake, match="holds no transcripts"):
         sources([tmp_path], "claude")
-    with pytest.raises(UserMistake, match="no format 'sam'"):
-        sources([tmp_path], "sam")
+    with pytest.raises(UserMistake, match="no format 'none'"):
+        sources([tmp_path], "none")
     assert sources([tmp_path], "auto") == ([], [str(tmp_path / "notes.txt")])

@@ -6,6 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ramify.capture.a2a.secrets import redact_frame
+from ramify.capture.mesh_secrets import redact_message
 from ramify.capture.redact import redact_body, redact_headers, redact_json, redact_text
 from ramify.model.observation import Correction, Headers, Observation, Record, Request, Response
 from ramify.protocols.adcp.redact import redact_line
@@ -44,6 +45,9 @@ class Cleaner:
                 return seen if body is seen.body else replace(seen, body=body)
             case Record(format="adcp"):
                 return replace(seen, body=redact_json(redact_line(seen.body)))
+            case Record(format="sam"):
+                body = redact_message(seen.body)
+                return seen if body is seen.body else replace(seen, body=body)
             case Record():
                 return replace(seen, body=redact_json(seen.body))
             case Correction():

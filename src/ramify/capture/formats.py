@@ -10,11 +10,12 @@ from msgspec import Struct, field
 from ramify.capture import importer, transcript
 from ramify.capture.events_file import looks_like_event
 from ramify.capture.importer import PEEKED_BYTES, looks_like_exchange, opened
+from ramify.capture.mesh_file import looks_like_mesh
 from ramify.model.mistake import UserMistake
 
 FORMATS = {
     "exchanges": "exchanges", "claude": "claude", "claude-hooks": "claude-hook", "stream-json": "stream-json", "sdk": "sdk",
-    "a2a": "a2a", "adcp": "adcp",
+    "a2a": "a2a", "adcp": "adcp", "sam": "sam",
 }  # fmt: skip
 """What a person calls it, and what is written into the records."""
 PEEKED_LINES = 20
@@ -90,7 +91,8 @@ def detect(path: Path) -> str | None:
             lines = [file.readline(PEEKED_BYTES) for _ in range(PEEKED_LINES)]
     except (OSError, EOFError, zlib.error):
         return None
-    return next((format for line in lines if (format := format_of(line)) is not None), None)
+    known = next((format for line in lines if (format := format_of(line)) is not None), None)
+    return known or ("sam" if looks_like_mesh(b"".join(lines)) else None)
 
 
 def is_transcript(path: Path) -> bool:

@@ -20,7 +20,7 @@ def import_options(parser: Parser) -> None:
     )
     meaning = "what the files hold: " + ", ".join(FORMATS) + " (default: auto, by looking)"
     parser.add_argument("--format", type=one_of(*FORMATS), default="auto", metavar="F", help=meaning)
-    add_reading(parser)
+    add_reading(parser, "reading")
 
 
 def import_files(session: Session) -> int:
@@ -33,7 +33,7 @@ def import_files(session: Session) -> int:
         progress_bar("importing", session.arguments.color, OF_BYTES) as progress,
     ):
         began = monotonic()
-        answer = store.import_paths(paths, session.arguments.format, progress)
+        answer = store.import_paths(paths, session.arguments.format, progress, session.settings.zone)
         seconds = monotonic() - began
     if session.output.json:
         session.output.document(answer)

@@ -38,7 +38,7 @@ REPEATED: dict[Callable[[str], object], dict[str, Any]] = {
     read_folders: {"action": "append", "nargs": "?", "const": USUAL},
     read_agents: {"action": "append"},
 }
-NAMED_AS = {"store": "URL", "project": "NAME", "token": "TEXT", "prices": "FILE"}
+NAMED_AS = {"store": "URL", "project": "NAME", "token": "TEXT", "prices": "FILE", "zone": "ZONE"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -94,9 +94,9 @@ def add_color(parser: Parser) -> None:
     )
 
 
-def add_reading(parser: Parser) -> None:
+def add_reading(parser: Parser, *areas: str) -> None:
     """What every command that prints records has."""
-    add_settings(parser, "store")
+    add_settings(parser, "store", *areas)
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
     add_color(parser)
 

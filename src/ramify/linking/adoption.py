@@ -151,7 +151,7 @@ def _conversation(world: World, task: Task) -> str:
 def _put_line(world: World, task: Task) -> None:
     line = Line(task.conversation, task.conversation, "root")
     if task.kind == "sub":
-        line = Line(task.id, task.conversation, "subtask", task.order or task.opened)
+        line = Line(task.id, task.conversation, "subtask", task.order or task.opened, task.place)
     elif world.line(task.id) is not None:
         world.drop("lines", task.id)
     task.line = line.id
@@ -178,8 +178,18 @@ def _count(world: World, task: Task) -> None:
     if row.protocol:
         _describe(world, row, task)
         row.opened = _first(world, stands)
-        row.active = max(row.active, last_sign(task))
+        _note_sign(world, row, task)
     world.save("conversations", row)
+
+
+def _note_sign(world: World, row: Conversation, task: Task) -> None:
+    """A message that is delivered again with a better time can make the last sign of life an earlier one."""
+    now, before = last_sign(task), task.signed
+    task.signed = now
+    if now < before == row.active:
+        standing = (world.task(ref) for _, ref in world.span(key("stands", row.id)))
+        row.active = max(last_sign(one) for one in standing if one is not None)
+    row.active = max(row.active, now)
 
 
 def _describe(world: World, row: Conversation, task: Task) -> None:
@@ -197,7 +207,7 @@ def _leave(world: World, task: Task) -> None:
     world.unmark(stands, task.stood, task.id)
     row.calls -= task.booked_calls
     row.usage = row.usage - task.booked
-    task.booked, task.booked_calls, task.standing = NOTHING, 0, False
+    task.booked, task.booked_calls, task.standing, task.signed = NOTHING, 0, False, 0
     rest = [one for _, ref in world.span(stands) if (one := world.task(ref)) is not None] if row.protocol else []
     if row.protocol and not rest:
         world.drop("conversations", row.id)

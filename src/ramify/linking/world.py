@@ -13,6 +13,7 @@ from ramify.linking.keys import FOREVER, NEWEST, KeyLoader, Keys, chain_key, key
 from ramify.model import ids
 from ramify.model.entity import Call, Conversation, Correction, Entity, Line, Message, Report, Task, ToolCall
 from ramify.model.event import Event, MessageSaid, ModelAnswered, ModelCalled, Part
+from ramify.model.mesh_event import Stir
 from ramify.model.observation import Record
 
 DAY = 24 * 3600 * 1_000_000
@@ -78,6 +79,7 @@ class World:
         self.aliases: dict[str, str] = {}  # ids that root tasks had before a report told of their prompt
         self.lines_heard: dict[str, list[tuple[int, str]]] = {}  # connections that wait to be read, with their frames
         self.forgotten: list[str] = []  # observations that a bounded store lets go
+        self.stirred: dict[tuple[str, str], Stir] = {}  # tasks of a mesh of which something new was told
         self._keys.begin()
 
     def forget(self) -> None:

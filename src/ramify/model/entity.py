@@ -260,6 +260,8 @@ class Task(Struct, array_like=True):
     booked_calls: int = 0
     stood: int = 0  # since when it is listed there
     standing: bool = False
+    place: int = 0  # among siblings that were opened at one moment
+    signed: int = 0  # its last sign of life, as its conversation knows it
 
 
 class Line(Struct, array_like=True):

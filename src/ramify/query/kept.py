@@ -67,7 +67,7 @@ def notes_of(store: Store, tasks: Sequence[str], kinds: Sequence[str] = ()) -> l
     return sorted(found, key=lambda row: (row.at, row.position, row.id))
 
 
-def reasoning_shape(row: Note) -> Shape:
+def reasoning_shape(row: Note, history: list[Any] | None = None) -> Shape:
     return {
         "task": row.task,
         "message_id": row.native or None,
@@ -78,7 +78,7 @@ def reasoning_shape(row: Note) -> Shape:
         "text": row.text,
         "withheld": False,
         "model": row.model or None,
-        "conversation_history": row.details.get("history"),
+        "conversation_history": row.details.get("history", history),
     }
 
 

@@ -210,7 +210,7 @@ class Questions:
         order = {call.id: (call.started, call.id) for call in calls}
         asked = [row for row in self.store.among("tools", "call", list(order)) if isinstance(row, ToolCall) and not row.task]
         rows = asked + kept.tools_of(self.store, self._owners(id, tree))
-        rows.sort(key=lambda tool: (order.get(tool.call, (tool.opened, tool.id)) if not tool.task else (tool.opened, tool.id), tool.block))
+        rows.sort(key=lambda tool: (order.get(tool.call, (tool.opened, "")) if not tool.task else (tool.opened, ""), tool.block, tool.id))
         page, after = cut(rows, limit, cursor)
         return {"items": tool_shapes(self.store, page, Content(self.store)), "next": after}
 

@@ -119,7 +119,7 @@ def task_shape(task: Task, branch: str | None) -> Shape:
     return {
         "id": task.id,
         "title": task.title,
-        "prompt": task.prompt,
+        "prompt": task.prompt or (None if task.protocol else ""),
         "prompt_author": task.prompt_author or "unknown",
         "agent": agent or None,
         "agent_type": task.agent_type or None,

@@ -8,6 +8,7 @@ from msgspec import Struct
 from ramify.model.entity import Call, Note, Task
 from ramify.query import kept, told
 from ramify.query.content import Content
+from ramify.query.histories import history_of
 from ramify.query.said import messages_of, reasoning_of
 from ramify.storage.base import Ask, Store
 
@@ -116,7 +117,7 @@ class Speech:
         if isinstance(unit, Leftover):
             return []
         if isinstance(unit, Thought):
-            return [kept.reasoning_shape(unit.note)]
+            return [kept.reasoning_shape(unit.note, history_of(self.store, unit.note))]
         if unit.rows[0].protocol:
             return []
         return told.reasoning(self.store, unit, _task(tasks, task_of(unit)))

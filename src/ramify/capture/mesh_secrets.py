@@ -1,0 +1,69 @@
+"""Secrets that senders on a mesh put beside their messages: out before anything is stored; words stay as they are."""
+
+import json
+import re
+from typing import Any
+
+REDACTED = "[redacted]"
+SECRET_KEYS = (
+    "authtoken", "accesstoken", "refreshtoken", "idtoken", "samaccesstoken", "authorization", "password", "passwd",
+    "secret", "clientsecret", "apikey", "privatekey", "cookie", "credential", "credentials",
+)  # fmt: skip
+JWT = re.compile(r"eyJ[\w-]*\.[\w-]*\.[\w-]*=*")
+PROBE = re.compile(
+    rb"authtoken|accesstoken|refreshtoken|idtoken|authorization|password|passwd|secret|apikey|privatekey|cookie|credential"
+    rb"|eyj|bearer"
+)
+BESIDE = ("user_properties", "metadata")
+VERBATIM = ("tool_args", "args", "response", "contents", "config", "text")
+"""What agents said and did. It is theirs to keep or to leave out."""
+
+
+def redact_message(body: bytes) -> bytes:
+    """The same bytes where there is nothing to redact, which is almost always so."""
+    if not PROBE.search(body.translate(None, b"_-").lower()) and b"\\u00" not in body:
+        return body
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return redact_broken(body)
+    clean = searched(found, False)
+    return body if clean == found else json.dumps(clean, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def searched(value: Any, beside: bool) -> Any:
+    """`beside`: inside properties or metadata, where names and shapes give secrets away."""
+    match value:
+        case dict():
+            return {name: member(name, one, beside) for name, one in value.items()}
+        case list():
+            return [searched(one, beside) for one in value]
+        case str() if beside and (JWT.fullmatch(value) or value[:7].lower() == "bearer "):
+            return REDACTED
+        case _:
+            return value
+
+
+def member(name: str, value: Any, beside: bool) -> Any:
+    if beside:
+        plain = name.replace("_", "").replace("-", "").lower()
+        return REDACTED if plain in SECRET_KEYS and value not in (None, "") else searched(value, True)
+    if name in VERBATIM or (name == "result_data" and not is_task(value)):
+        return value
+    return searched(value, name in BESIDE)
+
+
+def is_task(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("kind") == "task"
+
+
+BROKEN = re.compile(
+    rb'("(?i:auth|access|refresh|id|sam_?access)[_-]?(?i:token)"|"(?i:authorization|password|passwd|(?:client[_-]?)?secret'
+    rb'|api[_-]?key|private[_-]?key|cookie|credentials?)")(\s*:\s*)"(?:[^"\\]|\\.)*"?'
+)
+BROKEN_TOKEN = re.compile(rb"eyJ[\w-]+\.[\w-]+\.[\w-]*|Bearer [^\s\"\\]+")
+
+
+def redact_broken(body: bytes) -> bytes:
+    """A line that is no JSON has no properties and no metadata: whatever looks like a secret goes."""
+    return BROKEN_TOKEN.sub(REDACTED.encode(), BROKEN.sub(rb'\1\2"[redacted]"', body))

@@ -1,0 +1,68 @@
+"""When a batch is over: every task of which something new was told is folded once, described, and paired with calls."""
+
+from ramify.linking.mesh import names, pairing
+from ramify.linking.mesh.deliveries import Entry, Read, message_at
+from ramify.linking.mesh.describing import describe
+from ramify.linking.mesh.fold import count, fold, is_ordered
+from ramify.linking.mesh.state import State, load, save
+from ramify.linking.mesh.telling import entries
+from ramify.linking.mesh.writing import Writing
+from ramify.linking.sighting import Price
+from ramify.linking.world import World
+from ramify.model.mesh_event import MeshMessage, Stir
+
+Told = list[tuple[Entry, MeshMessage]]
+
+
+def settle(world: World, read: Read, price: Price) -> None:
+    again: dict[pairing.Bucket, None] = {}
+    while world.stirred:
+        place = next(iter(world.stirred))
+        stir = world.stirred.pop(place)
+        again |= dict.fromkeys(bring_up(world, *place, stir, read, price))
+    for bucket in sorted(again):
+        pairing.pair(world, bucket)
+
+
+def bring_up(world: World, project: str, native: str, stir: Stir, read: Read, price: Price) -> set[pairing.Bucket]:
+    id = names.task_id(project, native)
+    state, last = load(world, id)
+    fresh = sorted(stir.fresh.items())
+    anew = stir.stale or any(entry < last and is_ordered(message) for entry, message in fresh)
+    if not anew:
+        work = Writing(world, project, native, state, anew=False)
+        return write(world, work, fresh, last, read, price)
+    return replay(world, project, native, state, read, price)
+
+
+def replay(world: World, project: str, native: str, before: State, read: Read, price: Price) -> set[pairing.Bucket]:
+    """What was written rests on another order of things."""
+    work = Writing(world, project, native, State(), anew=True)
+    for call, same in before.names.items():
+        for occurrence in range(1, len(same) + 1):
+            work.possible("tools", names.tool_id(project, native, call, occurrence))
+    stored = world.span(entries(project, native))
+    told = [(entry, message) for entry in stored if (message := message_at(world, entry, read)) is not None]
+    return write(world, work, told, (0, ""), read, price)
+
+
+def write(world: World, work: Writing, told: Told, last: Entry, read: Read, price: Price) -> set[pairing.Bucket]:
+    state, earlier = work.state, work.state.calls
+    for entry, message in told:
+        count(state, message, entry)
+        if is_ordered(message):
+            fold(work, message, price)
+            last = max(last, entry)
+    task, again = describe(world, work.project, work.native, state)
+    if task is None:
+        return again
+    place = f"{task.conversation} {task.line}"
+    if earlier and not work.anew and state.place != place:
+        return again | replay(world, work.project, work.native, state, read, price)
+    state.place = place
+    work.place(task.conversation, task.line)
+    for before, after in work.finish():
+        again |= pairing.offered(world, before, after)
+    if told or work.anew:
+        save(world, work.task, state, last)
+    return again

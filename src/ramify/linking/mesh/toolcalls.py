@@ -1,0 +1,125 @@
+"""Tool calls of one task: a decision, a start and a result that belong together become one row.
+
+A start, and then a result, goes to the oldest call of the same id and name that lacks it. Weak models give every call
+the same id, so the id alone proves nothing.
+"""
+
+from ramify.linking.mesh import names
+from ramify.linking.mesh.rows import SYNTHETIC
+from ramify.linking.mesh.writing import Writing
+from ramify.model.entity import ToolCall
+from ramify.model.mesh_event import MeshMessage, PastResult, ToolAsked, ToolReturned, ToolStarted
+
+DECIDED, STARTED, RETURNED = "llm_response", "tool_invocation_start", "tool_result"
+PHASES = (DECIDED, STARTED, RETURNED)
+TIMED_OUT = "timed out after"
+
+
+def decided(work: Writing, message: MeshMessage, asked: ToolAsked, caller: str) -> None:
+    row = opened(work, message, asked.call, asked.name, DECIDED)
+    row.args, row.call = asked.args, caller
+
+
+def started(work: Writing, message: MeshMessage, told: ToolStarted) -> None:
+    row = lacking(work, told.call, told.name, STARTED) or opened(work, message, told.call, told.name, STARTED)
+    reach(row, STARTED)
+    row.begun, row.args = message.at, told.args
+    if told.group:
+        row.details["parallel_group_id"] = told.group
+    close_when_whole(work, row)
+
+
+def returned(work: Writing, message: MeshMessage, told: ToolReturned) -> None:
+    row = lacking(work, told.call, told.name, RETURNED) or opened(work, message, told.call, told.name, RETURNED)
+    reach(row, RETURNED)
+    row.closed, row.status, row.result, row.error = message.at, told.status, told.result, told.error
+    row.result_source = "wire"
+    if told.word:
+        row.details["result_status"] = told.word
+    if told.child:
+        row.details["child"] = told.child
+    if row.begun and row.closed < row.begun:
+        row.details["flags"] = ["clock"]
+    close_when_whole(work, row)
+
+
+def remembered(work: Writing, results: tuple[PastResult, ...]) -> None:
+    """A later call to the model holds the result of a tool whose end nobody published: peers that time out."""
+    waiting = [row for id in work.state.open_tools if RETURNED not in (row := work.tool(id)).phases]
+    for row in waiting:
+        found = past_result(work, row, [one for one in results if (one.call, one.name) == (row.native, row.name)])
+        if found is not None:
+            row.result, row.result_source = found.response, "history"
+            row.status = "timed_out" if TIMED_OUT.encode() in found.response else "ok"
+            row.details.pop("flawed", None)
+
+
+def past_result(work: Writing, row: ToolCall, results: list[PastResult]) -> PastResult | None:
+    """The last result is that of the last call, and so on backwards: a compaction drops the oldest."""
+    same = [at for at, name in enumerate(work.state.names[row.native]) if name == row.name]
+    behind = len(same) - 1 - same.index(row.occurrence - 1)
+    return results[-1 - behind] if behind < len(results) else None
+
+
+def flawed(work: Writing, text: str) -> None:
+    """An error that names a tool ends the calls of it that never began."""
+    for id in work.state.open_tools:
+        row = work.tool(id)
+        if row.phases == (DECIDED,) and row.name and row.name in text and not row.result_source:
+            row.details["flawed"] = text
+            judge(work, row)
+
+
+def judge_open(work: Writing) -> None:
+    """The task has ended, or goes on."""
+    for id in work.state.open_tools:
+        judge(work, work.tool(id))
+
+
+def judge(work: Writing, row: ToolCall) -> None:
+    if row.result_source:
+        return
+    row.error = row.details.get("flawed", "")
+    if row.error:
+        row.status = "error"
+    elif not work.state.is_over:
+        row.status = "running"
+    else:
+        row.status = "canceled" if work.state.outcome == "canceled" else "missing"
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def opened(work: Writing, message: MeshMessage, call: str, name: str, phase: str) -> ToolCall:
+    same = work.state.names.setdefault(call, [])
+    same.append(name)
+    occurrence = len(same)
+    row = ToolCall(
+        names.tool_id(work.project, work.native, call, occurrence), call, work.project, name=name, opened=message.at,
+        protocol=names.PROTOCOL, task=work.task, args=b"{}", phases=(phase,), occurrence=occurrence,
+        agent_name=message.agent, synthetic=call.startswith(SYNTHETIC), block=work.state.tools,
+    )  # fmt: skip
+    row.details["ref"] = f"{work.native}/{call}/{occurrence}"
+    work.state.tools += 1
+    work.state.open_tools.append(row.id)
+    work.put("tools", row)
+    judge(work, row)
+    return row
+
+
+def lacking(work: Writing, call: str, name: str, phase: str) -> ToolCall | None:
+    for id in work.state.open_tools:
+        row = work.tool(id)
+        if (row.native, row.name) == (call, name) and phase not in row.phases:
+            return row
+    return None
+
+
+def reach(row: ToolCall, phase: str) -> None:
+    row.phases = tuple(one for one in PHASES if one in (*row.phases, phase))
+
+
+def close_when_whole(work: Writing, row: ToolCall) -> None:
+    if STARTED in row.phases and RETURNED in row.phases:
+        work.state.open_tools.remove(row.id)
