@@ -46,7 +46,8 @@ def other(request: pytest.FixtureRequest) -> Ramify:
 
 def test_the_same_rows_follow_on_every_engine(other: Ramify) -> None:
     found = difference(derived(first().store), derived(other.store))
-    assert [row for row in found if row[0] != "sheets"] == []  # what a fold remembers may be written in another order
+    # What a fold remembers may be written in another order; names of what was there for a moment lead nowhere.
+    assert [row for table, row in found if table != "sheets" and (table != "refs" or other.store.load(row[2], row[3]))] == []
 
 
 def test_every_question_has_the_same_answer(other: Ramify) -> None:
