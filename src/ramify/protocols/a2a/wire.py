@@ -99,8 +99,8 @@ def nanoseconds(value: Any) -> int:
     except ValueError:
         return 0
     seconds = (moment - EPOCH) // timedelta(seconds=1)
-    found = seconds * 1_000_000_000 + int((fraction or "").ljust(9, "0"))
-    return found if 0 < found < LATEST else 0
+    exact = seconds * 1_000_000_000 + int((fraction or "").ljust(9, "0"))
+    return exact if 0 < exact < LATEST else 0
 
 
 def status_of(value: Any, old: bool = False) -> Status | None:
