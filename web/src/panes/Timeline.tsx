@@ -143,6 +143,7 @@ function TaskRows({ run, window, now, path, children }: RowsProperties) {
         height={ROW}
         active={active}
         handle={handle}
+        look={(shown) => run.look(shown)}
         draw={(index) => {
           const row = rows[index];
           return row ? (
