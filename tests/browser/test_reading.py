@@ -41,8 +41,8 @@ def test_json_is_a_tree_a_change_is_a_diff_and_a_picture_is_shown(server: World,
     expect(tree.get_by_text("part 7")).to_be_visible()
     assert person.page.get_by_role("img", name="picture that was captured").evaluate("img => img.naturalWidth") == 10
     expect(person.page.get_by_role("article", name="the agent said").get_by_role("group", name="JSON")).to_contain_text('colour: "green"')
-    person.page.get_by_role("article", name="the agent said").get_by_role("button", name="as text").click()
-    expect(person.page.get_by_role("article", name="the agent said")).to_contain_text('{"colour": "green"}')
+    change.locator("..").get_by_role("button", name="as text").click()
+    expect(person.page.get_by_label("input").first).to_contain_text('"old_string": "a {')
 
 
 def test_a_run_is_found_by_its_words_and_unfolded(told: World, person: Person) -> None:

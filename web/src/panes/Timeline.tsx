@@ -102,7 +102,7 @@ function Told({ path }: { path: Segment[] }) {
   const parts = shares(path);
   const total = parts.reduce((sum, part) => sum + part.ms, 0);
   return (
-    <p className="note quiet-note" role="status">
+    <p className="note quiet-note critical-note" role="status">
       The end waited for {count(parts.length, "task")}, {duration(total)} in all:{" "}
       {parts.slice(0, NAMED).map(({ node, ms }, at) => (
         <span key={node.id}>
