@@ -60,12 +60,14 @@ export function Timeline({ run }: { run: Run }) {
   );
 }
 
+const ROOM_FOR_WORDS = 0.95;
+
 function Axis({ shown, from }: { shown: Window; from: number }) {
   return (
     <div className="columns axis" aria-hidden="true">
       <span className="title">{duration(shown.to - shown.from)}</span>
       <span className="tail">
-        {ticks(shown, from).map((at) => (
+        {ticks(shown, from).filter((at) => (at - shown.from) / (shown.to - shown.from) < ROOM_FOR_WORDS).map((at) => (
           <span key={at} className="tick" style={{ left: `${((at - shown.from) / (shown.to - shown.from)) * 100}%` }}>
             {duration(at - from)}
           </span>
