@@ -43,9 +43,9 @@ class Ramify:
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store = store
         self.settings = settings
-        self.questions = Questions(store, Patience(settings.stalled_after))
         self.rules = rules_of(settings)
         self.prices = prices_of(settings)
+        self.questions = Questions(store, Patience(settings.stalled_after), self.prices.price)
         self._ingest: Ingest | None = None
         self._indexer = Indexer(store)
 

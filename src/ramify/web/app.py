@@ -29,6 +29,7 @@ UNDER = (TREE, *PAGE)
 ROOTS = Parameter("roots", "boolean", "only tasks that no agent gave", False)
 WORDS = Parameter("words", "string", "only root tasks with these words in title, prompt or agent; needs `roots`")
 IDS = Parameter("ids", "string", "only these, separated by commas")
+TITLES = Parameter("ids", "string", "of which tasks, separated by commas", required=True)
 TASK = Parameter("task", "string", "only calls of this task")
 KIND = Parameter("kind", "string", "only this kind", choices=("main", "subagent", "utility"))
 CHILD = Parameter("child", "string", "the tasks that would move, separated by commas", required=True)
@@ -39,6 +40,7 @@ TEXT = Parameter("q", "string", "the words to look for", required=True)
 ROUTES = (
     Route("GET", "/api/tasks", tasks.listed, "Tasks, newest first", "[Task]",
           (ROOTS, IDS, CONVERSATION, STATUS, WORDS, PROJECT, *PAGE)),
+    Route("GET", "/api/titles", tasks.titles, "Titles of tasks, uncut", "[Named]", (TITLES,)),
     Route("GET", "/api/tasks/{id}", tasks.shown, "One task", "Task"),
     Route("GET", "/api/tasks/{id}/tree", tasks.tree, "A task with everything under it", "TaskTree", (SHAPE,)),
     Route("GET", "/api/tasks/{id}/subtasks", tasks.subtasks, "The tasks that a task gave", "[Task]", UNDER),

@@ -482,6 +482,7 @@ export interface Skeleton {
   seq: number;
   base: string | null;
   n: number;
+  longest: number;
   agents: Array<string>;
   rows: Columns;
   unattached: Columns;
