@@ -1,10 +1,11 @@
 """The one surface of the program: a store that is open, what can be asked of it and done to it, and the server."""
 
+import asyncio
 import logging
 import os
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from ramify.acts import correction, preview
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.formats import sources
 from ramify.copying import copy
+from ramify.event_log import EventLog
 from ramify.following import Following
 from ramify.indexing import Indexer
 from ramify.ingest import Ingest
@@ -25,10 +27,11 @@ from ramify.query.service import Answer, Questions
 from ramify.rebuild import rebuild
 from ramify.settings import Settings, load
 from ramify.storage.base import Store, StoreDown
-from ramify.wiring import bring_up, now, open_store, prices_of, rules_of, taken_by
+from ramify.wiring import bounds_of, bring_up, now, open_store, prices_of, rules_of, taken_by
 from ramify.wiring import watched as watched
 
 if TYPE_CHECKING:
+    from ramify.reconciling.run import Reconciler
     from ramify.served import Served
     from ramify.showing import Picture
 
@@ -131,6 +134,21 @@ class Ramify:
         if not dry_run:
             self._index()
         return report
+
+    def reconcile(self) -> Answer:
+        """Asks the agents about every open task."""
+        from ramify.reconciling.alone import alone
+
+        events = EventLog(self.store, self._commit, self.project, now, bounds_of(self.settings))
+        return asyncio.run(alone(self.ingest, self.reconciler(events), now))
+
+    def reconciler(self, events: EventLog) -> "Reconciler":
+        from ramify.reconciling.run import Reconciler
+
+        return Reconciler(self.store, events, self.project, now, self.settings.a2a, os.environ)
+
+    def _commit(self, batch: Sequence[Observation]) -> None:
+        self._take(list(batch))
 
     def doctor(self) -> list[Answer]:
         from ramify.diagnosis import checks

@@ -40,6 +40,7 @@ COMMANDS = (
     Command("why", ASK, "asking", "how it is linked: rule, certainty, evidence, and what else it might have been"),
     Command("link", KEEP, "correcting", "say that one task was started by another; outlives every rebuild"),
     Command("unlink", KEEP, "correcting", "say that a task was started by nobody known"),
+    Command("reconcile", KEEP, "logged", "ask agents how the tasks stand that the event log holds for open"),
     Command("rebuild", KEEP, "upkeep", "derive everything again from what was seen"),
     Command("copy", KEEP, "upkeep", "move a store to another engine; goes on where it was cut, and checks itself"),
     Command("doctor", KEEP, "upkeep", "check store and capture, and say what to do"),

@@ -83,6 +83,7 @@ ROUTES = (
     Route("GET", "/api/operations", events.operations, "Operations of the caller's session, last updated first", "OperationList",
           (event_questions.OPERATIONS,)),
     Route("GET", "/api/operations/{id}", events.operation, "One operation, its events and its tasks", "OperationAnswer"),
+    Route("POST", "/api/reconcile", events.reconciled, "Ask the agents about the session's open tasks", "Reconciled"),
     Route("GET", "/api/session/info", events.info, "How much the caller's session holds", "SessionAnswer"),
 )  # fmt: skip
 

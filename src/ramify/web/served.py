@@ -80,6 +80,9 @@ class Served(Protocol):
     def observe(self, seen: Observation) -> None:
         """Takes what a program reports; never waits and never raises."""
 
+    async def reconcile_session(self, session: str) -> Answer:
+        """Asks the agents about the open tasks of a session, at once."""
+
     def link(self, child: str, parent: str) -> Answer: ...
     def unlink(self, child: str) -> Answer: ...
     def withdraw(self, child: str) -> Answer: ...

@@ -207,6 +207,11 @@ export interface ExplainedLink {
   child?: string | null;
 }
 
+export interface Failed {
+  agentId: string;
+  reason: string;
+}
+
 export interface Fault {
   code: string;
   message: string;
@@ -429,6 +434,23 @@ export interface Reasoning {
   withheld: boolean;
   model: string | null;
   conversation_history: unknown;
+}
+
+export interface Reconciled {
+  success: boolean;
+  timestamp: string | null;
+  data: Reconciliation;
+}
+
+export interface Reconciliation {
+  checked: number;
+  corrected: number;
+  unchanged: number;
+  missing: number;
+  anomalies: number;
+  errors: Array<Failed>;
+  startedAt: string | null;
+  endedAt: string | null;
 }
 
 export interface Ref {
