@@ -6,8 +6,9 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -120,6 +121,24 @@ class Ramify:
         following.tell = stored
         self._indexer.start()
         following.run()
+
+    def listen(self, wanted: dict[str, Any], zone: str, tell: Tell, stopping: threading.Event) -> Answer:
+        """Hears a broker until it is told to stop, or until there is nothing more to hear."""
+        from ramify.capture.broker.opening import Wanted, open_receiver
+        from ramify.capture.broker.receiver import Away
+        from ramify.listening import Listening
+
+        asked = Wanted(**wanted)
+        try:
+            with closing(open_receiver(asked)) as receiver:
+                listening = Listening(receiver, self.project, self._take, zone, asked.exclude)
+                listening.tell = lambda heard: tell(heard.shape())
+                self._indexer.start()
+                listening.run(stopping)
+        except Away as problem:
+            raise UserMistake(str(problem), "check address, network and rights; see ramify listen --help") from None
+        self._index()
+        return listening.heard.shape()
 
     def _index(self) -> None:
         """What was done is done: an index that lags behind it is no reason to say otherwise."""
