@@ -216,7 +216,7 @@ def demo(settings: Settings, picture: "Picture", pace: float = 1.0) -> int:
     with tempfile.TemporaryDirectory(prefix="ramify-demo-") as folder:
         own = replace(settings, store=f"sqlite:{folder}/demo.db", watch=())
 
-        def served(upstream: str) -> "Served":
-            return open_served(replace(own, anthropic_upstream=upstream))
+        def served(upstream: str, agents: dict[str, str]) -> "Served":
+            return open_served(replace(own, anthropic_upstream=upstream, a2a={**own.a2a, **agents}))
 
         return run_demo(served, now, picture, pace)
