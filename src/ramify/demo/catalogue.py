@@ -64,8 +64,8 @@ async def play(base: str, pace: float) -> None:
     """Through whoever watches at `base`. If nobody has chosen the paper for a while, matte it is."""
     asking = asyncio.create_task(listen(f"{base}/a2a/planner/", CATALOGUE, "catalogue-1"))
     await asyncio.sleep(PATIENCE * pace)
-    while not await chosen(base, "matte"):
-        await asyncio.sleep(0.3)  # noqa: ASYNC110 - the agent is asked over the wire, as anybody would
+    while not await chosen(base, "matte"):  # noqa: ASYNC110 - asked over the wire, as anybody would
+        await asyncio.sleep(0.3)
     await asking
 
 
