@@ -21,8 +21,6 @@ def open_tasks(project: str) -> int:
 def settle(turn: Turn) -> None:
     """Writes back everything that the event has changed."""
     for goes in turn.gone:
-        uncount(turn, goes)
-        save(turn.world, goes)
         turn.touched.pop(goes.id, None)
         for child in turn.at(place("parts", goes.scope, goes.id)):
             move_part(turn, child, goes.into)
@@ -31,6 +29,9 @@ def settle(turn: Turn) -> None:
     for subject in sorted(waiting, key=lambda one: (one.shape == "part", one.seq)):
         show(turn, subject)
         save(turn.world, subject)
+    for goes in turn.gone:  # last: then the conversation's newest sign of life is not theirs
+        uncount(turn, goes)
+        save(turn.world, goes)
     turn.world.save("events", turn.logged)
     turn.world.save("sessions", turn.session)
 
