@@ -11,6 +11,7 @@ from ramify.web import (
     events,
     links,
     observations,
+    operator,
     overview,
     reports,
     tasks,
@@ -35,6 +36,7 @@ KIND = Parameter("kind", "string", "only this kind", choices=("main", "subagent"
 CHILD = Parameter("child", "string", "the tasks that would move, separated by commas", required=True)
 PARENT = Parameter("parent", "string", "the task or tool call that they would stand under; without it, nothing")
 WITHDRAW = Parameter("withdraw", "boolean", "take back what was said instead: the rules decide again", False)
+SESSION = Parameter("session", "string", "only this session of the event log")
 TEXT = Parameter("q", "string", "the words to look for", required=True)
 
 ROUTES = (
@@ -84,6 +86,11 @@ ROUTES = (
           (event_questions.OPERATIONS,)),
     Route("GET", "/api/operations/{id}", events.operation, "One operation, its events and its tasks", "OperationAnswer"),
     Route("POST", "/api/reconcile", events.reconciled, "Ask the agents about the session's open tasks", "Reconciled"),
+    Route("GET", "/api/all/operations", operator.operations, "Operations of every session, last updated first", "[Operation]",
+          (SESSION, PROJECT, *PAGE)),
+    Route("GET", "/api/all/operations/{id}", operator.operation, "One operation of any session, with its tasks as trees", "Tree"),
+    Route("GET", "/api/all/events", operator.events, "Events of every session, newest first", "[LoggedEvent]",
+          (*event_questions.EQUAL, SESSION, PROJECT, *PAGE)),
     Route("GET", "/api/session/info", events.info, "How much the caller's session holds", "SessionAnswer"),
 )  # fmt: skip
 
