@@ -56,8 +56,9 @@ def remembered(work: Writing, results: tuple[PastResult, ...]) -> None:
 
 def past_result(work: Writing, row: ToolCall, results: list[PastResult]) -> PastResult | None:
     """The last result is that of the last call, and so on backwards: a compaction drops the oldest."""
-    same = [at for at, name in enumerate(work.state.names[row.native]) if name == row.name]
-    behind = len(same) - 1 - same.index(row.occurrence - 1)
+    later = range(row.occurrence + 1, used(work, row.native) + 1)
+    rows = [work.glance(names.tool_id(work.project, work.native, row.native, occurrence)) for occurrence in later]
+    behind = sum(one is not None and one.name == row.name for one in rows)
     return results[-1 - behind] if behind < len(results) else None
 
 
@@ -92,9 +93,10 @@ def judge(work: Writing, row: ToolCall) -> None:
 
 
 def opened(work: Writing, message: MeshMessage, call: str, name: str, phase: str) -> ToolCall:
-    same = work.state.names.setdefault(call, [])
-    same.append(name)
-    occurrence = len(same)
+    occurrence = used(work, call) + 1
+    if occurrence > 1:
+        work.state.repeated[call] = occurrence
+    work.called.add(call)
     row = ToolCall(
         names.tool_id(work.project, work.native, call, occurrence), call, work.project, name=name, opened=message.at,
         protocol=names.PROTOCOL, task=work.task, args=b"{}", phases=(phase,), occurrence=occurrence,
@@ -106,6 +108,21 @@ def opened(work: Writing, message: MeshMessage, call: str, name: str, phase: str
     work.put("tools", row)
     judge(work, row)
     return row
+
+
+def used(work: Writing, call: str) -> int:
+    """How many calls have this id. Most ids are used once, so only the others are remembered."""
+    first = names.tool_id(work.project, work.native, call, 1)
+    return work.state.repeated.get(call) or int(work.glance(first) is not None)
+
+
+def forget_beyond(work: Writing) -> None:
+    """Calls that another order of the same messages had opened besides."""
+    for call in work.called:
+        occurrence = used(work, call) + 1
+        while work.world.get("tools", id := names.tool_id(work.project, work.native, call, occurrence)) is not None:
+            work.possible("tools", id)
+            occurrence += 1
 
 
 def lacking(work: Writing, call: str, name: str, phase: str) -> ToolCall | None:
