@@ -58,6 +58,7 @@ def message_shape(row: Message) -> Shape:
         "blocks": value_of(row.blocks) or [],
         "timestamp": iso(row.at),
         "source": row.source,
+        "observation": row.observation or None,
     }
 
 
@@ -92,7 +93,7 @@ def artifact_shape(store: Store, row: Artifact) -> Shape:
     for number in range(1, row.more + 1):
         further = store.load("artifact_parts", f"{row.id}.{number}")
         parts += value_of(further.parts) or [] if isinstance(further, ArtifactPart) else []
-    shape = {"artifactId": row.native, "name": row.name or None, "parts": parts, **row.details}
+    shape = {"artifactId": row.native, "name": row.name or None, "parts": parts, **row.details, "timestamp": iso(row.at)}
     return {**shape, "partial": True} if row.partial else shape
 
 
