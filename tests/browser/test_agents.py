@@ -111,3 +111,28 @@ def test_pictures_and_files_of_an_artifact_are_there_to_see_and_to_save(server: 
     with person.page.expect_download() as saving:
         sketch.get_by_role("button", name="download").click()
     assert saving.value.path().read_bytes() == base64.b64decode(PNG)
+
+
+def test_what_a_run_produced_is_gathered_task_by_task_and_grows(server: World, person: Person) -> None:
+    agents = Agents(server)
+    line = begin(agents, "planner", "root", "Plan the week")
+    announce(line, "root", "child", title="Weather report")
+    child = begin(agents, "planner", "child", "How is the weather?")
+    schema = {"type": "object", "title": "Trip", "properties": {"day": {"type": "string", "enum": ["Monday", "Tuesday"]}}}
+    line.chunk("root", made("form", {"data": {"component": "trip-form"}, "metadata": {"schema": schema}}))
+    child.chunk("child", made("forecast", *texts("Sun")))
+    agents.seen()
+    person.opens(f"{server.url}/task/{agents.id('root')}")
+    person.presses("7")
+    form = person.page.get_by_role("article", name="artifact form")
+    expect(form).to_contain_text("component trip-form, shown as data")
+    expect(form.get_by_role("form", name="Trip").get_by_label("day")).to_be_disabled()
+    forecast = person.page.get_by_role("region", name="artifacts of Weather report").get_by_role("article", name="artifact forecast")
+    expect(forecast).to_have_text(re.compile("Sun$"))
+    child.chunk("child", made("forecast", *texts(" and wind")), append=True)
+    agents.connect("planner").ask("SubscribeToTask", {"id": "child"}).open().chunk("child", made("tail", *texts("the end")), append=True)
+    agents.seen()
+    expect(forecast).to_have_text(re.compile("Sun and wind$"))
+    expect(person.page.get_by_role("article", name="artifact tail")).to_contain_text("partial: its beginning was not seen")
+    person.page.reload()
+    expect(forecast).to_have_text(re.compile("Sun and wind$"))

@@ -84,8 +84,13 @@ def reasoning_shape(row: Note, history: list[Any] | None = None) -> Shape:
 
 
 def artifacts_of(store: Store, task: Task) -> list[Shape]:
-    rows = [row for row in store.among("artifacts", "task", [task.id]) if isinstance(row, Artifact)]
-    return [artifact_shape(store, row) for row in sorted(rows, key=lambda row: (row.at, row.position, row.id))]
+    return [artifact_shape(store, row) for row in artifact_rows(store, [task.id])]
+
+
+def artifact_rows(store: Store, tasks: Sequence[str]) -> list[Artifact]:
+    """Oldest first."""
+    rows = [row for row in store.among("artifacts", "task", list(tasks)) if isinstance(row, Artifact)]
+    return sorted(rows, key=lambda row: (row.at, row.position, row.id))
 
 
 def artifact_shape(store: Store, row: Artifact) -> Shape:

@@ -59,6 +59,7 @@ class Artifact(Struct, kw_only=True):
     timestamp: Moment
     partial: bool = False
     description: str | None = None
+    task: str | None = None  # in lists of several tasks
 
 
 class Task(Struct, kw_only=True):
@@ -270,6 +271,6 @@ class Nothing(Struct):
 
 
 SHAPES: tuple[type[Struct], ...] = (
-    Task, TaskTree, Tree, Call, ToolCall, Reasoning, Message, Conversation, Why, Breakdown, Object, Error,
+    Task, TaskTree, Tree, Artifact, Call, ToolCall, Reasoning, Message, Conversation, Why, Breakdown, Object, Error,
     NewLink, Batch, Taken, Playing, Nothing,
 )  # fmt: skip

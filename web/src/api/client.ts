@@ -1,6 +1,6 @@
 /** One function for each question and act. Errors of the server come out as ApiError, with its own words. */
 import type {
-  CacheEntry, Call, Completeness, Conversation, Health, Hit, LoggedEvent, Message, Named, Observed, Playing, Preview, Reasoning, Skeleton, Stats, Task, ToolCall, Why,
+  Artifact, CacheEntry, Call, Completeness, Conversation, Health, Hit, LoggedEvent, Message, Named, Observed, Playing, Preview, Reasoning, Skeleton, Stats, Task, ToolCall, Why,
 } from "./types.gen";
 
 export interface Listed<Item> {
@@ -93,6 +93,7 @@ export const api = {
     get<Listed<Message>>(`tasks/${one(id)}/messages`, { limit, cursor }),
   tools: (id: string, tree: boolean, limit = 5000) => get<Listed<ToolCall>>(`tasks/${one(id)}/tools`, { tree, limit }),
   reasoning: (id: string, tree: boolean, limit = 5000) => get<Listed<Reasoning>>(`tasks/${one(id)}/reasoning`, { tree, limit }),
+  artifacts: (id: string, tree: boolean, limit: number) => get<Listed<Artifact>>(`tasks/${one(id)}/artifacts`, { tree, limit }),
   taskEvents: (id: string) => get<Listed<LoggedEvent>>(`tasks/${one(id)}/events`),
   why: (id: string) => get<Seen<Why>>(`tasks/${one(id)}/why`),
   completeness: (id: string) => get<Seen<Completeness>>(`tasks/${one(id)}/completeness`),

@@ -18,6 +18,7 @@ export interface Artifact {
   timestamp: string | null;
   partial?: boolean;
   description?: string | null;
+  task?: string | null;
 }
 
 export interface Batch {

@@ -4,6 +4,7 @@ import type { CapturedFile, Piece } from "../state/pieces";
 import { blobOf, fileName } from "../state/pieces";
 import { firstLine, readable, visible } from "../state/text";
 import { Json, Words } from "./Payload";
+import { SchemaForm } from "./SchemaForm";
 import { Copy } from "./Text";
 
 export function Pieces({ pieces, lines = 40 }: { pieces: Piece[]; lines?: number }) {
@@ -20,6 +21,12 @@ function OnePiece({ piece, lines }: { piece: Piece; lines: number }) {
           {piece.component && <span className="chip">component {firstLine(piece.component, 40)}, shown as data</span>}
           <Json value={piece.value} label={piece.component || "data"} />
           <Copy text={() => readable(piece.value)} />
+          {piece.schema && (
+            <div className="shown-form">
+              <p className="faint">The form that its schema describes:</p>
+              <SchemaForm schema={piece.schema} />
+            </div>
+          )}
         </div>
       );
     case "picture":
