@@ -138,6 +138,7 @@ class LiveTool(Struct, kw_only=True):
     id: str
     call_id: str
     call: str | None
+    task: str | None
     name: str | None
     status: str
     timestamp: Moment
@@ -152,6 +153,21 @@ class LiveConversation(Struct, kw_only=True):
     calls: int
 
 
+class LiveArtifact(Struct, kw_only=True):
+    """It began, or grew."""
+
+    id: str
+    task: str
+    artifactId: str
+    name: str | None
+
+
+class LiveOperation(Struct, kw_only=True):
+    id: str
+    operationId: str
+    updatedAt: Moment
+
+
 class Gone(Struct):
     kind: str
     id: str
@@ -164,6 +180,8 @@ class Change(Struct, kw_only=True):
     call: Call | None = None
     tool: LiveTool | None = None
     conversation: LiveConversation | None = None
+    artifact: LiveArtifact | None = None
+    operation: LiveOperation | None = None
     gone: Gone | None = None
 
 

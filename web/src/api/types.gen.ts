@@ -11,6 +11,16 @@ export interface AgentShare {
   skewMs: number | null;
 }
 
+export interface Artifact {
+  artifactId: string;
+  name: string | null;
+  parts: Array<Record<string, unknown>>;
+  timestamp: string | null;
+  partial?: boolean;
+  description?: string | null;
+  task?: string | null;
+}
+
 export interface Batch {
   records: Array<Sent>;
 }
@@ -84,6 +94,8 @@ export interface Change {
   call?: Call | null;
   tool?: LiveTool | null;
   conversation?: LiveConversation | null;
+  artifact?: LiveArtifact | null;
+  operation?: LiveOperation | null;
   gone?: Gone | null;
 }
 
@@ -255,6 +267,13 @@ export interface Link {
   evidence: Array<string>;
 }
 
+export interface LiveArtifact {
+  id: string;
+  task: string;
+  artifactId: string;
+  name: string | null;
+}
+
 export interface LiveConversation {
   id: string;
   active: string | null;
@@ -262,10 +281,17 @@ export interface LiveConversation {
   calls: number;
 }
 
+export interface LiveOperation {
+  id: string;
+  operationId: string;
+  updatedAt: string | null;
+}
+
 export interface LiveTool {
   id: string;
   call_id: string;
   call: string | null;
+  task: string | null;
   name: string | null;
   status: string;
   timestamp: string | null;
@@ -311,6 +337,7 @@ export interface Message {
   blocks: Array<unknown>;
   timestamp: string | null;
   source?: string | null;
+  observation?: string | null;
 }
 
 export interface Missing {
@@ -425,7 +452,7 @@ export interface Progress {
 
 export interface Reasoning {
   task: string | null;
-  call: string;
+  call: string | null;
   message_id: string | null;
   timestamp: string | null;
   agent_name: string | null;
@@ -558,6 +585,7 @@ export interface Task {
   project: string;
   progress?: Progress | null;
   parent?: string | null;
+  artifacts?: Array<Artifact> | null;
 }
 
 export interface TaskTree {
@@ -588,6 +616,7 @@ export interface TaskTree {
   project: string;
   progress?: Progress | null;
   parent?: string | null;
+  artifacts?: Array<Artifact> | null;
   children: Array<TaskTree>;
 }
 
@@ -609,6 +638,7 @@ export interface ToolCall {
   spawned: Array<string>;
   result_source: "wire" | "history" | "child" | null;
   refs: Array<Ref>;
+  error?: string | null;
 }
 
 export interface Tree {
