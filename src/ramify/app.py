@@ -29,6 +29,7 @@ from ramify.wiring import bring_up, now, open_store, prices_of, rules_of, taken_
 from ramify.wiring import watched as watched
 
 if TYPE_CHECKING:
+    from ramify.pursuing import Audience
     from ramify.served import Served
     from ramify.showing import Picture
 
@@ -117,6 +118,15 @@ class Ramify:
         following.tell = stored
         self._indexer.start()
         following.run()
+
+    def follow(self, settings: Settings, wish: Answer, audience: "Audience") -> Answer:
+        """Follows a task of an A2A agent and all that it started. An interruption leaves them, and cancels nothing."""
+        from ramify.pursuing import follow_for
+
+        try:
+            return follow_for(settings, self._take, wish, audience)
+        finally:
+            self._index()
 
     def _index(self) -> None:
         """What was done is done: an index that lags behind it is no reason to say otherwise."""

@@ -20,6 +20,7 @@ COMMANDS = (
     Command("serve", CAPTURE, "serving", "capture, API, live feed and dashboard on one port"),
     Command("import", CAPTURE, "importing", "read recorded traffic and transcripts into the store"),
     Command("watch", CAPTURE, "watching", "follow Claude Code's transcripts as they grow"),
+    Command("follow", CAPTURE, "pursuing", "ask an A2A agent, or attach to its task, and follow every child it refers to"),
     Command("hook", CAPTURE, "hooking", "record what the Claude client tells a hook; silent, and never in its way"),
     Command("hooks", CAPTURE, "hooking", "print the settings that make the Claude client report to Ramify"),
     Command("tail", CAPTURE, "tailing", "follow what happens, line by line or as a live tree"),
