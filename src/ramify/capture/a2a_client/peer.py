@@ -89,10 +89,11 @@ class Peer:
 
     async def show(self, task: str) -> Heard:
         """Recorded where it shows something else than the look before: a task may be looked at for days."""
+        question = ask(await self.meet(), new_name(), "get", task)
         tape = self._tape()
         tape.hold()
         try:
-            heard = await self._ask(ask(await self.meet(), new_name(), "get", task), tape)
+            heard = await self._ask(question, tape)
         except Gone:
             tape.let_go()
             raise
