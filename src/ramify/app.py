@@ -128,6 +128,15 @@ class Ramify:
         finally:
             self._index()
 
+    def act(self, settings: Settings, what: str, id: str, wish: Answer) -> Answer:
+        """`answer` or `cancel`, without a server."""
+        from ramify.pursuing import act_for
+
+        try:
+            return act_for(settings, self.store, self._take, what, id, wish)
+        finally:
+            self._index()
+
     def _index(self) -> None:
         """What was done is done: an index that lags behind it is no reason to say otherwise."""
         try:

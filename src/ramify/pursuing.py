@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from aiohttp import ClientSession, TCPConnector
 from msgspec import Struct, convert
 
+from ramify.acting import Acting, reaching
 from ramify.capture.a2a.cards import origin
 from ramify.capture.a2a_client.follower import Follower, NotThere, Watcher
 from ramify.capture.a2a_client.forest import Followed
@@ -24,6 +25,7 @@ from ramify.model.observation import Observation, Record
 from ramify.query.errors import NotFound
 from ramify.recording import ThroughServer, server_of
 from ramify.settings import Settings
+from ramify.storage.base import Store
 
 SECONDS_TO_STORE = 60.0
 Take = Callable[[list[Observation]], int]
@@ -124,6 +126,16 @@ async def follow(settings: Settings, take: Take, wish: Wish, audience: Audience)
     finally:
         if not outbox.flush(SECONDS_TO_STORE):
             raise UserMistake(f"the store {settings.store} did not take everything that was heard", "see ramify doctor")
+
+
+def act_for(settings: Settings, store: Store, take: Take, what: str, id: str, wish: dict[str, Any]) -> dict[str, Any]:
+    """A person's act without a server: agents are reached at their own addresses, and what is said is stored."""
+    outbox = Outbox(lambda: Here(take))
+    acting = Acting(store, reaching(settings.a2a, lambda project: Place(outbox, project, now), lambda project: {}))
+    try:
+        return asyncio.run(acting.cancel(id) if what == "cancel" else acting.answer(id, wish["text"], wish["data"]))
+    finally:
+        outbox.flush(SECONDS_TO_STORE)
 
 
 def outcome_of(follower: Follower, agent: str) -> Outcome:

@@ -8,7 +8,7 @@ does not answer changes nothing.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -39,19 +39,22 @@ class OpenTask(Struct, frozen=True):
 class Reconciled(Struct):
     asked: int = 0
     moved: dict[str, str] = field(default_factory=dict)  # the state that each task is said to be in, by agent and id
-    found: list[str] = field(default_factory=list)  # that nobody had known of
+    found: list[str] = field(default_factory=list)  # that were listed besides
     missing: list[str] = field(default_factory=list)  # that no agent knows (any more)
     silent: dict[str, str] = field(default_factory=dict)  # agents that could not be asked, and why
 
 
-async def reconcile_a2a(agents: Mapping[str, str], tasks: Iterable[OpenTask], place: Place) -> Reconciled:
-    """Repeats for children that are found on the way, until nothing is new."""
+async def reconcile_a2a(
+    agents: Mapping[str, str], tasks: Iterable[OpenTask], place: Place, over: Container[tuple[str, str]] = frozenset()
+) -> Reconciled:
+    """Repeats for children that are found on the way, until nothing is new. `over`: agent and id of tasks that are known to
+    have ended; they are not asked about when an agent lists them."""
     async with AsyncExitStack() as stack:
         http = await stack.enter_async_context(ClientSession(connector=TCPConnector(limit=0), trust_env=False))
         round_ = Round({name: Peer(url, http, place, name) for name, url in agents.items()})
         await round_.meet()
         waiting = list(tasks)
-        waiting += await round_.listed(waiting)
+        waiting += [task for task in await round_.listed(waiting) if (task.agent, task.id) not in over]
         while waiting:
             waiting = await round_.ask(waiting)
         return round_.report

@@ -41,6 +41,8 @@ COMMANDS = (
     Command("why", ASK, "asking", "how it is linked: rule, certainty, evidence, and what else it might have been"),
     Command("link", KEEP, "correcting", "say that one task was started by another; outlives every rebuild"),
     Command("unlink", KEEP, "correcting", "say that a task was started by nobody known"),
+    Command("answer", KEEP, "acting", "answer an A2A task that waits for input"),
+    Command("cancel", KEEP, "acting", "ask to cancel an A2A task, and what it started and is still open"),
     Command("rebuild", KEEP, "upkeep", "derive everything again from what was seen"),
     Command("copy", KEEP, "upkeep", "move a store to another engine; goes on where it was cut, and checks itself"),
     Command("doctor", KEEP, "upkeep", "check store and capture, and say what to do"),
