@@ -67,9 +67,10 @@ async def test_an_answer_reaches_the_task_that_asked_and_is_seen_on_its_way(vers
         assert "with 'blue'" in json.dumps(after["artifacts"])
         said = next(message for message in after["history"] if message["messageId"] == told["message"])
         assert said["contextId"] == after["contextId"]
+        seen: list[Answer] = []
         async with asyncio.timeout(10):
-            while not (seen := [one for one in await server.all(f"tasks/{task}/messages") if "blue" in json.dumps(one["blocks"])]):
-                await asyncio.sleep(0.1)
+            while not seen:
+                seen = [one for one in await server.all(f"tasks/{task}/messages") if "blue" in json.dumps(one["blocks"])]
         assert [(one["role"], one["author"]) for one in seen] == [("user", "human")]
         again, refused = await post(server, f"tasks/{task}/answer", {"text": "red"})
         assert again in (409, 502)
