@@ -115,10 +115,9 @@ async def follow(settings: Settings, take: Take, wish: Wish, audience: Audience)
     """Everything that was heard is stored when this ends, in whichever way. Raises NotThere, Gone, NoCard."""
     outbox = Outbox(lambda: destination(settings, take))
     try:
-        async with peers(settings.a2a, outbox, settings.project or "default") as (named, http, place):
-            first = next((peer for peer in named if same_agent(peer.url, wish.url)), None)
-            if first is None or wish.headers:
-                first = Peer(wish.url, http, place, first.name if first else "", wish.headers)
+        agents = await asyncio.to_thread(known_agents, settings)
+        async with peers(agents, outbox, settings.project or "default") as (named, http, place):
+            first = Peer(wish.url, http, place, name_of(wish.url, agents, settings.address), wish.headers)
             others = [peer for peer in named if peer.name != first.name]
             follower = Follower(first, others, watcher_of(audience, lambda: follower), wish.resubscribe)
             await (follower.attach(wish.task) if wish.task else follower.say(wish.words))
@@ -153,11 +152,22 @@ async def peers(agents: Mapping[str, str], sink: Sink, project: str) -> AsyncIte
         yield [Peer(url, http, place, name) for name, url in agents.items()], http, place
 
 
-def same_agent(one: str, other: str) -> bool:
-    """An agent is known by where it is; its card stands below that or at the root of its host."""
-    left, right = urlsplit(one), urlsplit(other)
-    paths = {parts.path.removesuffix("/").partition("/.well-known/")[0] for parts in (left, right)}
-    return origin(left) == origin(right) and len(paths) == 1
+def known_agents(settings: Settings) -> dict[str, str]:
+    """Those that are named here, and those that the server of this store was given. What cards say of themselves is no name."""
+    server = ServerAt(settings.server, settings.token) if settings.server else server_of(settings)
+    return {**(server.agents() if server else {}), **settings.a2a}
+
+
+def name_of(url: str, agents: Mapping[str, str], ours: str) -> str:
+    """An agent is known by where it is, or by the way through our own proxy; its card may stand elsewhere on its host."""
+    given = urlsplit(url)
+    path = given.path.partition("/.well-known/")[0].rstrip("/")
+    if origin(given) == origin(urlsplit(ours)) and path.startswith("/a2a/"):
+        name = path.split("/")[2]
+        return name if name in agents else ""
+    there = {name: urlsplit(address) for name, address in agents.items() if origin(urlsplit(address)) == origin(given)}
+    exact = [name for name, place in there.items() if place.path.rstrip("/") == path]
+    return (exact or list(there))[0] if exact or len(there) == 1 else ""
 
 
 def now() -> int:

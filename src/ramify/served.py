@@ -143,6 +143,7 @@ class Served(Ramify):
             "uptime_s": (now() - self.started) / 1e6,
             "store": self.store.url,
             "upstream": self.settings.anthropic_upstream,
+            "agents": self.settings.a2a,
             "capture": state,
         }
 

@@ -23,6 +23,7 @@ from ramify.setting_readers import read_address
 from ramify.settings import Settings
 
 DETACHED = 130
+REDRAW = 0.1  # seconds: many changes are drawn at once
 Shown = dict[str, Any]
 Tree = Callable[[], Shown]
 
@@ -163,19 +164,27 @@ class Film:
         self._console = make_console(sys.stderr, output.color)
         self._live = Live(console=self._console, auto_refresh=False)
         self._turn = asyncio.Lock()
-        self._asking = False
+        self._tree: Tree | None = None
+        self._planned = False
         self._live.start()
 
     def see(self, task: Shown, tree: Tree) -> None:
         if not task["depth"]:
             self.root = f"a2a:task:{task['agent']}/{task['id']}"
-        if not self._asking:
-            drawn = draw_tree(tree(), self._console.width, self._output.clock())
+        self._tree = tree
+        if not self._planned:
+            self._planned = True
+            asyncio.get_running_loop().call_later(REDRAW, self._draw)
+
+    def _draw(self) -> None:
+        self._planned = False
+        if self._tree is not None and self._live.is_started:
+            drawn = draw_tree(self._tree(), self._console.width, self._output.clock())
             self._live.update(Group(*drawn), refresh=True)
 
     async def _ask(self, task: Shown) -> str:
         async with self._turn:
-            self._asking = True
+            self._draw()
             self._live.stop()
             self._output.say(f"{task['agent']} asks: {task['question'] or 'what now?'}")
             sys.stderr.write("> ")
@@ -183,10 +192,10 @@ class Film:
             try:
                 return (await typed_line()).strip()
             finally:
-                self._asking = False
                 self._live.start()
 
     def over(self) -> None:
+        self._draw()
         self._live.stop()
 
 

@@ -5,14 +5,20 @@ import json
 import os
 import pty
 import sys
+import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
+from aiohttp import ClientSession
 
 from ramify.app import Ramify
+from ramify.capture.a2a_client.follower import Follower, Watcher
+from ramify.capture.a2a_client.offer import Binding, Offer
+from ramify.capture.a2a_client.peer import Peer
+from ramify.capture.a2a_client.tape import Place
 from ramify.model.observation import Record
 from tests.capture.a2a.world import watched
 from tests.capture.world import Seen
@@ -239,3 +245,33 @@ async def read_until(terminal: int, words: bytes) -> bytes:
         while words not in screen:
             screen += await asyncio.to_thread(os.read, terminal, 4096)
     return screen
+
+
+@pytest.mark.parametrize(("version", "binding"), [("1", "HTTP+JSON"), ("03", "HTTP+JSON"), ("1", "JSONRPC"), ("03", "JSONRPC")])
+@pytest.mark.parametrize("streams", [True, False])
+async def test_every_binding_is_spoken_and_agents_that_do_not_stream_are_read(version: str, binding: Binding, streams: bool) -> None:
+    seen, told = Seen(), list[str]()
+    async with agents(version) as [only], ClientSession() as http:
+        one = Peer(only.url, http, Place(seen, "default", lambda: time.time_ns() // 1000), "a")
+        one.offer = Offer("1.0" if version == "1" else "0.3", binding, only.url + ("/" if binding == "JSONRPC" else ""), streams=streams)
+        follower = Follower(one, [], Watcher(lambda task: told.append(task.state)))
+        await asyncio.wait_for(follower.say("plan depth=1 fanout=2 sleep=1"), 30)
+    expected = 1 if (version, binding) == ("03", "HTTP+JSON") else 3  # whose messages cannot name tasks
+    assert [task.state for task in follower.forest.each()] == ["completed"] * expected
+    assert told[0] in ("submitted", "working")
+
+
+async def test_agents_that_the_server_of_the_store_knows_need_no_naming_and_one_behind_it_keeps_its_name(tmp_path: Path) -> None:
+    async with agents("1", "03") as [new, old], serve(new.url, tmp_path, RAMIFY_A2A=f"new={new.url},old={old.url}") as server:
+        words = ("--say", f"plan depth=1 at={old.url}", "--store", server.store, "--port", server.url.rpartition(":")[2])
+        for url in (new.url, f"{new.url}/.well-known/agent-card.json", f"{server.url}/a2a/new"):
+            told = await follow(tmp_path, url, *words)
+            assert (told.status, outline(told.tree)) == (0, done("new", done("old"))), url
+        assert len(await server.all("tasks")) == 6  # each once, whoever has seen it
+
+
+async def test_a_hundred_children_are_followed_at_once(tmp_path: Path) -> None:
+    async with agents("1") as [only]:
+        told = await follow(tmp_path, only.url, "--say", "plan depth=1 fanout=100 sleep=1")
+    assert (told.status, len(told.tree["children"])) == (0, 100)
+    assert {task["status"] for task in each(told.tree)} == {"completed"}

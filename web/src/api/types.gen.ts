@@ -241,6 +241,7 @@ export interface Health {
   store: string;
   upstream: string;
   capture: Capture;
+  agents?: Record<string, string>;
 }
 
 export interface Hit {

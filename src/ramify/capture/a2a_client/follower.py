@@ -209,15 +209,15 @@ class Follower:
             self._questions[key] = self._group.create_task(self._answer(task, peer))
 
     async def _answer(self, task: Followed, peer: Peer) -> None:
+        """Asked again when the agent could not be told."""
         assert self._watcher.ask is not None
-        words = await self._watcher.ask(task)
-        if not words:
-            return
-        said = Said(new_name(), words, task=task.id, context=task.context)
-        try:
-            await peer.tell(said)
-        except Gone:
-            self._watcher.tell(task)
+        while words := await self._watcher.ask(task):
+            try:
+                heard = await peer.tell(Said(new_name(), words, task=task.id, context=task.context))
+            except Gone:
+                continue
+            if heard.kind != "error":
+                return
 
 
 async def once(answer: Awaitable[Heard]) -> AsyncGenerator[Heard, None]:

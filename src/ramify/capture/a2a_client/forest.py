@@ -14,7 +14,6 @@ class Followed(Struct):
 
     id: str
     agent: str = ""
-    parent: "Followed | None" = None
     title: str = ""
     prompt: str = ""
     state: str = ""
@@ -24,6 +23,7 @@ class Followed(Struct):
     question: str = ""  # what it waits for, in the agent's words
     question_id: str = ""
     flags: tuple[str, ...] = ()
+    depth: int = 0
     opened: int = 0
     closed: int = 0
     print: bytes = b""  # of the last snapshot
@@ -33,10 +33,6 @@ class Followed(Struct):
     @property
     def unresolved(self) -> bool:
         return not self.agent
-
-    @property
-    def depth(self) -> int:
-        return 0 if self.parent is None else self.parent.depth + 1
 
     @property
     def name(self) -> str:
@@ -53,11 +49,13 @@ class Forest:
         self.root = Followed(id, agent, opened=at)
         return self.root
 
-    def each(self, below: Followed | None = None) -> Iterator[Followed]:
-        task = below or self.root
-        yield task
-        for child in task.children:
-            yield from self.each(child)
+    def each(self) -> Iterator[Followed]:
+        """Parents before their children, without recursion: a chain of agents may be longer than Python's stack."""
+        waiting = [self.root]
+        while waiting:
+            task = waiting.pop()
+            yield task
+            waiting += reversed(task.children)
 
     def hear(self, task: Followed, heard: Heard, at: int) -> tuple[bool, list[Followed]]:
         """Whether it says anything new, and the tasks that are named for the first time."""
@@ -81,16 +79,18 @@ class Forest:
         for id, title in heard.references:
             if id not in self._seen:
                 self._seen.add(id)
-                fresh.append(Followed(id, parent=task, title=title, opened=at))
+                fresh.append(Followed(id, title=title, depth=task.depth + 1, opened=at))
         task.children += fresh
         return fresh
 
     # -- as people see it ---------------------------------------------------------------------------------------------
 
-    def picture(self, task: Followed | None = None) -> dict[str, Any]:
+    def picture(self) -> dict[str, Any]:
         """In the shape of a tree of tasks, as far as it is known by now."""
-        task = task or self.root
-        return {**self.line(task), "children": [self.picture(child) for child in task.children]}
+        drawn = {task.id: {**self.line(task), "children": []} for task in self.each()}
+        for task in self.each():
+            drawn[task.id]["children"] = [drawn[child.id] for child in task.children]
+        return drawn[self.root.id]
 
     def line(self, task: Followed) -> dict[str, Any]:
         return {

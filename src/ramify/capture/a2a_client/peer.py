@@ -45,7 +45,7 @@ class Peer:
         self._place = place
         self._headers = dict(headers or {})
         self._secret_names = frozenset(header.lower() for header in self._headers)
-        self._offer: Offer | None = None
+        self.offer: Offer | None = None  # known in advance, where somebody knows it better than the card
         self._prints: dict[str, bytes] = {}  # what each task showed last
 
     def clock(self) -> int:
@@ -53,9 +53,9 @@ class Peer:
 
     async def meet(self) -> Offer:
         """How it wants to be asked. Its card is read once."""
-        if self._offer is None:
-            self._offer = await self._read_card()
-        return self._offer
+        if self.offer is None:
+            self.offer = await self._read_card()
+        return self.offer
 
     async def _read_card(self) -> Offer:
         seen: list[str] = []
@@ -217,7 +217,7 @@ async def limited(response: ClientResponse) -> bytes:
 def heard(body: bytes, question: Question, status: int, event: str = "") -> Heard:
     value = read_json(body)
     if value is NOT_JSON:
-        return Heard("error", code=status, reason=f"HTTP status {status}") if status >= 400 else Heard("")
+        return Heard("error", code=status, reason=f"HTTP status {status}") if status >= 300 else Heard("")
     if event == "error" and not shape(value).get("error"):
         value = {"error": value}
     return hear(value, "/v1/" in question.url and question.version == "0.3", status)
