@@ -190,6 +190,21 @@ async def test_following_leaves_the_stored_task_of_a_0_3_agent_as_it_is(tmp_path
     assert [len(artifact["parts"]) for artifact in shown["artifacts"]] == [30]
 
 
+async def test_an_agent_of_0_3_is_watched_only_where_somebody_asks_for_it(tmp_path: Path) -> None:
+    async with agents("03") as [only]:
+        task = task_of(await ask("03", only.url, "send", "plan depth=1 sleep=2 ask=0", "--immediately"))
+        store_url = f"sqlite:{tmp_path}/s.db"
+        async with following(tmp_path, only.url, "--task", task, "--resubscribe", "--store", store_url) as told:
+            line = await told.until("input-required")  # to such a task this agent gives no stream
+            await ask("03", only.url, "stream", "blue", "--task", line.rpartition("(")[2].rstrip(")"))
+            await told.over()
+    assert (told.status, [one["status"] for one in each(told.tree)]) == (0, ["completed", "completed"])
+    store = Ramify.open(store_url)
+    asked = [json.loads(seen.body).get("body") for _, seen in store.store.observations() if isinstance(seen, Record)]
+    store.close()
+    assert "tasks/resubscribe" in {body.get("method") for body in asked if isinstance(body, dict)}
+
+
 async def test_a_message_that_is_answered_at_once_is_one_task_that_is_over(tmp_path: Path) -> None:
     async with agents("1") as [only]:
         told = await follow(tmp_path, only.url, "--say", "plan bare=0")

@@ -69,6 +69,8 @@ class Follower:
             if heard.kind == "message":
                 self.reply = "\n".join(spoken.text for spoken in heard.said)
                 return
+            if not heard.task:
+                raise NotThere(f"{self._first.name} answers with something that is neither a task nor a message")
             async with self._group:
                 pursuit = await self._begun(heard)
                 changed = self._take(self.forest.root, pursuit, self._first, heard)
