@@ -1,12 +1,14 @@
 """The one surface of the program: a store that is open, what can be asked of it and done to it, and the server."""
 
+import asyncio
 import logging
 import os
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -14,6 +16,7 @@ from ramify.acts import correction, preview
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.formats import sources
 from ramify.copying import copy
+from ramify.event_log import EventLog
 from ramify.following import Following
 from ramify.indexing import Indexer
 from ramify.ingest import Ingest
@@ -25,11 +28,12 @@ from ramify.query.service import Answer, Questions
 from ramify.rebuild import rebuild
 from ramify.settings import Settings, load
 from ramify.storage.base import Store, StoreDown
-from ramify.wiring import bring_up, now, open_store, prices_of, rules_of, taken_by
+from ramify.wiring import bounds_of, bring_up, now, open_store, prices_of, rules_of, taken_by
 from ramify.wiring import watched as watched
 
 if TYPE_CHECKING:
     from ramify.pursuing import Audience
+    from ramify.reconciling.run import Reconciler
     from ramify.served import Served
     from ramify.showing import Picture
 
@@ -44,9 +48,9 @@ class Ramify:
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store = store
         self.settings = settings
-        self.questions = Questions(store, Patience(settings.stalled_after))
         self.rules = rules_of(settings)
         self.prices = prices_of(settings)
+        self.questions = Questions(store, Patience(settings.stalled_after), self.prices.price)
         self._ingest: Ingest | None = None
         self._indexer = Indexer(store)
 
@@ -137,6 +141,24 @@ class Ramify:
         finally:
             self._index()
 
+    def listen(self, wanted: dict[str, Any], zone: str, tell: Tell, stopping: threading.Event) -> Answer:
+        """Hears a broker until it is told to stop, or until there is nothing more to hear."""
+        from ramify.capture.broker.opening import Wanted, open_receiver
+        from ramify.capture.broker.receiver import Away
+        from ramify.listening import Listening
+
+        asked = Wanted(**wanted)
+        try:
+            with closing(open_receiver(asked)) as receiver:
+                listening = Listening(receiver, self.project, self._take, zone, asked.exclude)
+                listening.tell = lambda heard: tell(heard.shape())
+                self._indexer.start()
+                listening.run(stopping)
+        except Away as problem:
+            raise UserMistake(str(problem), "check address, network and rights; see ramify listen --help") from None
+        self._index()
+        return listening.heard.shape()
+
     def _index(self) -> None:
         """What was done is done: an index that lags behind it is no reason to say otherwise."""
         try:
@@ -150,6 +172,21 @@ class Ramify:
         if not dry_run:
             self._index()
         return report
+
+    def reconcile(self) -> Answer:
+        """Asks the agents about every open task."""
+        from ramify.reconciling.alone import alone
+
+        events = EventLog(self.store, self._commit, self.project, now, bounds_of(self.settings))
+        return asyncio.run(alone(self.ingest, self.reconciler(events), now))
+
+    def reconciler(self, events: EventLog) -> "Reconciler":
+        from ramify.reconciling.run import Reconciler
+
+        return Reconciler(self.store, events, self.project, now, self.settings.a2a, os.environ)
+
+    def _commit(self, batch: Sequence[Observation]) -> None:
+        self._take(list(batch))
 
     def doctor(self) -> list[Answer]:
         from ramify.diagnosis import checks
@@ -198,7 +235,7 @@ def demo(settings: Settings, picture: "Picture", pace: float = 1.0) -> int:
     with tempfile.TemporaryDirectory(prefix="ramify-demo-") as folder:
         own = replace(settings, store=f"sqlite:{folder}/demo.db", watch=())
 
-        def served(upstream: str) -> "Served":
-            return open_served(replace(own, anthropic_upstream=upstream))
+        def served(upstream: str, agents: dict[str, str]) -> "Served":
+            return open_served(replace(own, anthropic_upstream=upstream, a2a={**own.a2a, **agents}))
 
         return run_demo(served, now, picture, pace)

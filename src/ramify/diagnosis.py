@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,6 +31,7 @@ def checks(store: Store, settings: Settings) -> Iterator[Check]:
     yield _server(settings)
     yield _upstream(settings)
     yield _client(settings)
+    yield from _broker()
 
 
 def _store(store: Store) -> Check:
@@ -98,6 +100,21 @@ def _upstream(settings: Settings) -> Check:
             "upstream", "warn", f"{settings.anthropic_upstream} cannot be reached: {problem.strerror or problem}",
             "check the network, or give another with --anthropic-upstream",
         )
+
+
+def _broker() -> Iterator[Check]:
+    """Only where a mesh is set up: a queue that is full must never refuse what agents say to each other."""
+    address = os.environ.get("SOLACE_BROKER_URL")
+    if not address:
+        return
+    where = address.rpartition("@")[2]
+    if find_spec("solace") is None:
+        yield found("broker", "warn", f"SOLACE_BROKER_URL is {where}, and its client is not installed", "pip install 'ramify[solace]'")
+        return
+    yield found(
+        "broker", "ok", f"SOLACE_BROKER_URL is {where}: ramify listen solace hears it",
+        "of the queue ramify: set reject-msg-to-sender-on-discard to never, limit its spool, and set a TTL",
+    )
 
 
 def _client(settings: Settings) -> Check:

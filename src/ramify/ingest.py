@@ -182,6 +182,20 @@ class Ingest:
             self.world.trim()
         return len(fresh)
 
+    def claim(self, name: str, owner: str, now: int, until: int) -> bool:
+        """A lease among all that use the store: whether it is ours until then."""
+        with self._turn, self.store.exclusive() as changed:
+            if changed:
+                self.world.forget()
+            held, _, holder = str(self.store.fact(name) or "0 ").partition(" ")
+            free = int(held) <= now or holder == owner
+            if free:
+                self.store.set_fact(name, f"{until} {owner}")
+            seq = self.store.seq()
+        if changed and self.publish:
+            self.publish(seq, None)
+        return free
+
     def derive(self, batch: Sequence[Observation]) -> None:
         """Everything that follows, without the observations themselves: for deriving a log again."""
         try:

@@ -23,6 +23,7 @@ from ramify.model.observation import Observation
 from ramify.pipeline import Pipeline
 from ramify.query.changes import change_shapes
 from ramify.query.service import Answer
+from ramify.reconciling.alone import Periodic, alone
 from ramify.recording import Nowhere
 from ramify.settings import Settings
 from ramify.storage.base import Store, StoreDown
@@ -69,6 +70,7 @@ class Served(Ramify):
         with taken_by(store):
             self._secret = store_secret(store)
         self.session_secret = self._secret
+        self._reconciling: Periodic | None = None
         self.events = EventLog(store, self._commit, self.project, now, bounds_of(settings))
 
     def _reach(self, project: str) -> Reached:
@@ -114,10 +116,15 @@ class Served(Ramify):
         if self.settings.store != "memory:" and self.store.missing([seen.id for seen in batch]):
             raise StoreDown("it waits on disk until the store is back")
 
+    async def reconcile_session(self, session: str) -> Answer:
+        return await alone(self.ingest, self.reconciler(self.events), now, session=session)
+
     def start(self) -> None:
         with taken_by(self.store):
             self.store.set_fact(f"server:{self.run}", f"{socket.gethostname()}/{process_name(os.getpid())}")
         self.pipeline.start()
+        self._reconciling = Periodic(self.ingest, self.reconciler(self.events), now)
+        self._reconciling.start()
 
     @property
     def project(self) -> str:
@@ -153,6 +160,8 @@ class Served(Ramify):
     def close(self) -> None:
         if self._following is not None:
             self._following.close()
+        if self._reconciling is not None:
+            self._reconciling.close()
         self._unfollow()
         self.pipeline.close()
         self._hub.close()

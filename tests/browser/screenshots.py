@@ -22,10 +22,13 @@ PAGES = {
     "sub-task": "/task/{sub}",
     "tree": "/task/{root}?tab=tree&sel=task:{sub}",
     "timeline": "/conversation/{conversation}?tab=timeline",
+    "critical": "/task/{root}?tab=timeline&critical=1",
+    "lanes": "/conversation/{conversation}?tab=timeline&lanes=1",
     "graph": "/conversation/{conversation}?tab=graph&sel=task:{sub}",
     "calls": "/task/{root}?tab=calls",
     "cache": "/task/{root}?tab=cache",
     "tool": "/task/{tests}?sel=tool:{tool}",
+    "change": "/task/{root}?sel=tool:{change}",
     "why": "/task/{root}?tab=tree&sel=task:{sub}&pane=why",
     "raw": "/task/{sub}?tab=calls&sel=task:{sub}&pane=raw",
     "all-calls": "/calls",
@@ -47,6 +50,7 @@ def places(server: World) -> dict[str, str]:
         "note": server.task("Thank you!"),
         "tests": tests,
         "tool": server.served.questions.tools(tests)["items"][0]["call_id"],
+        "change": next(tool["call_id"] for tool in server.served.questions.tools(root)["items"] if tool["name"] == "Edit"),
         "conversation": server.served.questions.task(root)["conversation"],
     }
 

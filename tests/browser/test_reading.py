@@ -3,8 +3,10 @@
 import json
 import re
 
+import pytest
 from playwright.sync_api import expect
 
+from ramify.query import outline
 from tests.browser.person import Person
 from tests.browser.world import World
 from tests.linking.world_builder import Story, result, text, use
@@ -39,8 +41,8 @@ def test_json_is_a_tree_a_change_is_a_diff_and_a_picture_is_shown(server: World,
     expect(tree.get_by_text("part 7")).to_be_visible()
     assert person.page.get_by_role("img", name="picture that was captured").evaluate("img => img.naturalWidth") == 10
     expect(person.page.get_by_role("article", name="the agent said").get_by_role("group", name="JSON")).to_contain_text('colour: "green"')
-    person.page.get_by_role("article", name="the agent said").get_by_role("button", name="as text").click()
-    expect(person.page.get_by_role("article", name="the agent said")).to_contain_text('{"colour": "green"}')
+    change.locator("..").get_by_role("button", name="as text").click()
+    expect(person.page.get_by_label("input").first).to_contain_text('"old_string": "a {')
 
 
 def test_a_run_is_found_by_its_words_and_unfolded(told: World, person: Person) -> None:
@@ -234,3 +236,10 @@ def test_lanes_show_who_gave_work_to_whom_and_when_it_came_back(told: World, per
     expect(lanes).to_have_count(6)
     person.presses("Enter")
     expect(person.page.get_by_role("heading", level=1)).not_to_contain_text("Conversation")
+
+
+def test_titles_that_came_cut_are_whole_where_somebody_looks(told: World, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outline, "TITLES", 60)  # as if there were very many
+    person.opens(f"{told.url}/task/{told.task('Our tea')}?tab=tree")
+    expect(person.row("Weigh the pictures")).to_be_visible()
+    expect(person.page.get_by_role("treeitem").first).to_contain_text("Our tea shop's site is slow on phones. Find out why, and fix what is easy.")

@@ -6,8 +6,10 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
-from tests.a2a_verdicts import in_random_batches, rows, tell, told
+from ramify.model.observation import Record
+from tests.a2a_verdicts import frames, in_random_batches, rows, tell, told
 from tests.linking.a2a_builder import Connection, Wire, artifact, message, records, task
 from tests.story import row_differences
 
@@ -181,6 +183,23 @@ def test_where_slices_are_cut_makes_no_difference(seed: int) -> None:
             assert {name: row[name] for name in keep} == {name: two[place][name] for name in keep}, place
         if place.startswith("artifacts/"):
             assert (row["parts"], row["partial"]) == (two[place]["parts"], two[place]["partial"]), place
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2**32))
+def test_frames_that_were_damaged_on_the_way_harm_nothing_else(seed: int) -> None:
+    """Bytes turned over at random: numbers, names, ids and bodies that are not what they were, doubles among them."""
+    chance = random.Random(seed)
+    seen = [damaged(one, chance) if chance.random() < 0.3 else one for one in records(frames("v1-refine"))]
+    mixed = chance.sample(seen, len(seen))
+    assert row_differences(rows(told(seen, 1000)), rows(in_random_batches(mixed, chance))) == []
+
+
+def damaged(seen: Record, chance: random.Random) -> Record:
+    raw = bytearray(seen.body)
+    for _ in range(chance.randint(1, 4)):
+        raw[chance.randrange(len(raw))] = chance.choice(b'0123456789abc"{}[],: \\n\xff')
+    return structs.replace(seen, body=bytes(raw))
 
 
 def test_traffic_has_links_mentions_and_artifacts_in_it() -> None:

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from ramify.query.cache import cache_story
+from ramify.model.own_prices import parse_prices
+from ramify.model.prices import PRICES, Tokens, price
+from ramify.query.cache import Pricer, cache_story, list_price
 from tests.story import observe, told
 
 
@@ -21,7 +23,7 @@ def exchange(number: int, body: dict[str, Any], usage: dict[str, int], minute: i
     }  # fmt: skip
 
 
-def story(change: dict[str, Any], read: int, minute: int = 0) -> dict[str, Any]:
+def story(change: dict[str, Any], read: int, minute: int = 0, pricer: Pricer = list_price) -> dict[str, Any]:
     """Two calls of one task; the second differs by `change` and reads so many tokens from the cache."""
     first = {
         "model": "claude-sonnet-5", "max_tokens": 10, "system": "Today is 2026-05-01.",
@@ -35,7 +37,7 @@ def story(change: dict[str, Any], read: int, minute: int = 0) -> dict[str, Any]:
     lines = [exchange(1, first, written), exchange(2, second, {"input_tokens": 3, "cache_creation_input_tokens": 4100 - read, "cache_read_input_tokens": read}, minute)]
     store, questions = told([tuple(observe(line)) for line in lines])
     task = questions.tasks(limit=0)["items"][-1]["id"]
-    entries = cache_story(store, task, 50)
+    entries = cache_story(store, task, 50, pricer)
     assert len(entries) == 2
     assert entries[0]["before"] is None
     return entries[1]
@@ -65,3 +67,17 @@ def test_tools_in_another_order_are_told_from_other_tools() -> None:
 def test_an_unchanged_prompt_that_was_read_anew_had_outlived_its_time() -> None:
     assert story({}, read=0, minute=9)["cause"] == "lifetime passed"
     assert story({}, read=0)["cause"] == "unknown"
+
+
+def test_a_persons_own_prices_count_before_the_lists() -> None:
+    own = parse_prices(b'[{"model": "claude-sonnet-*", "input": 100, "output": 1}]')
+
+    def pricer(model: str, at: int, tokens: Tokens) -> int | None:
+        return price(model, at, tokens, (*own, *PRICES))
+
+    change = {"system": "Today is 2026-05-02."}
+    assert story(change, read=0, pricer=pricer)["lost_usd"] == pytest.approx(4000 * (125 - 10) / 1e6)
+    listed = story(change, read=0)["lost_usd"]
+    assert listed is not None
+    assert listed < 0.1
+    assert story({**change, "model": "unheard-of"}, read=0)["lost_usd"] is None

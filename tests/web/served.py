@@ -144,6 +144,8 @@ class Small:
     async def cancel(self, id: str) -> Answer:
         self.acts.append(("cancel", id))
         return {"items": [], "next": None}
+    async def reconcile_session(self, session: str) -> Answer:
+        return {"checked": 0}
 
     def link(self, child: str, parent: str) -> Answer:
         self.acts.append(("link", child, parent))

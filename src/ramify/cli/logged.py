@@ -3,7 +3,9 @@
 from ramify.cli import columns
 from ramify.cli.draw_list import draw_list
 from ramify.cli.parser import Parser, add_paging, add_reading
+from ramify.cli.safe_text import one_line
 from ramify.cli.session import Part, Session, gather, show_page
+from ramify.cli.words import plural
 
 NOTHING_YET = "nothing in the event log yet — see ramify import --format adcp, or POST /api/events"
 NOTHING_FITS = "nothing fits — use fewer filters"
@@ -59,4 +61,21 @@ def events(session: Session) -> int:
     return show_page(session, answer, lines, NOTHING_FITS if asked.session or any(fields.values()) else NOTHING_YET)
 
 
-FAMILY = {"operations": Part(session_options, operations), "events": Part(event_options, events)}
+def reconcile(session: Session) -> int:
+    with session.opened(write=True) as store:
+        report = store.reconcile()
+    if session.output.json:
+        session.output.document(report)
+        return 0
+    counts = ("corrected", "unchanged", "missing", "anomalies")
+    session.output.lines([f"asked about {plural(report['checked'], 'task')}: " + ", ".join(f"{report[name]} {name}" for name in counts)])
+    for error in report["errors"]:
+        session.output.say(f"{one_line(error['agentId'])}: {one_line(error['reason'])}")
+    return 0
+
+
+FAMILY = {
+    "operations": Part(session_options, operations),
+    "events": Part(event_options, events),
+    "reconcile": Part(add_reading, reconcile),
+}

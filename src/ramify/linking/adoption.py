@@ -207,18 +207,25 @@ def _leave(world: World, task: Task) -> None:
     world.unmark(stands, task.stood, task.id)
     row.calls -= task.booked_calls
     row.usage = row.usage - task.booked
+    sign = max(task.signed, last_sign(task))
     task.booked, task.booked_calls, task.standing, task.signed = NOTHING, 0, False, 0
-    rest = [one for _, ref in world.span(stands) if (one := world.task(ref)) is not None] if row.protocol else []
-    if row.protocol and not rest:
+    if row.protocol and not world.span(stands, limit=1):
         world.drop("conversations", row.id)
         world.drop("lines", row.id)
         return
     if row.protocol:
-        row.opened = min(one.stood for one in rest)
-        row.active = max(map(last_sign, rest))
-        at_home = [one for one in rest if one.home == row.id]
-        row.refs = tuple(sorted({ref for one in at_home for ref in one.refs if ref.kind == "context"}))
+        row.opened = _first(world, stands)
+        if sign >= row.active or row.refs:
+            _look_again(world, row, stands)
     world.save("conversations", row)
+
+
+def _look_again(world: World, row: Conversation, stands: int) -> None:
+    """Only where the one that left may have been what the conversation was known by: there may be very many."""
+    rest = [one for _, ref in world.span(stands) if (one := world.task(ref)) is not None]
+    row.active = max(map(last_sign, rest), default=0)
+    at_home = [one for one in rest if one.home == row.id]
+    row.refs = tuple(sorted({ref for one in at_home for ref in one.refs if ref.kind == "context"}))
 
 
 def _first(world: World, stands: int) -> int:

@@ -5,13 +5,14 @@ nothing themselves, so they are left out of the comparison.
 """
 
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ramify.model.entity import Call
 from ramify.model.observation import Request
-from ramify.model.prices import PRICES
+from ramify.model.prices import PRICES, Tokens, price
 from ramify.protocols.anthropic.decode import plain_body
 from ramify.protocols.anthropic.normal import without_marks
 from ramify.protocols.anthropic.wire import Envelope, read_envelope
@@ -28,14 +29,23 @@ class Segment(NamedTuple):
     text: str
 
 
-def cache_story(store: Store, id: str, most: int) -> list[dict[str, Any]]:
+Pricer = Callable[[str, int, Tokens], int | None]
+"""From a model, a moment and tokens to billionths of a dollar; None where the price is not known."""
+
+
+def list_price(model: str, at: int, tokens: Tokens) -> int | None:
+    return price(model, at, tokens, PRICES)
+
+
+def cache_story(store: Store, id: str, most: int, pricer: Pricer = list_price) -> list[dict[str, Any]]:
     """One entry for each of the newest calls of a task, oldest first; attempts and helper calls are left aside."""
     task = resolve(store, id, ("tasks",))[1].id
     rows = store.page("calls", Ask("started", {"task": task}, most, without={"kind": "twin"}))
-    return told_of(store, [row for row in reversed(rows) if isinstance(row, Call) and not row.utility and not row.attempt_of])
+    calls = [row for row in reversed(rows) if isinstance(row, Call) and not row.utility and not row.attempt_of]
+    return told_of(store, calls, pricer)
 
 
-def told_of(store: Store, calls: list[Call]) -> list[dict[str, Any]]:
+def told_of(store: Store, calls: list[Call], pricer: Pricer) -> list[dict[str, Any]]:
     prompts: dict[str, list[Segment]] = {}
     parents = store.among("calls", "id", [call.parent for call in calls if call.parent])
     by_id = {call.id: call for call in parents if isinstance(call, Call)}
@@ -46,6 +56,7 @@ def told_of(store: Store, calls: list[Call]) -> list[dict[str, Any]]:
             prompts[earlier.id] = segments(store, earlier)
         prompts[call.id] = segments(store, call)
         told.append(entry(call, earlier, prompts.get(earlier.id, []) if earlier else [], prompts[call.id]))
+        told[-1]["lost_usd"] = price_of(call, told[-1]["lost"], pricer)
     return told
 
 
@@ -91,7 +102,6 @@ def entry(call: Call, earlier: Call | None, before: list[Segment], after: list[S
         "difference": difference(before, after, same) if earlier and same < len(before) else None,
         "held": held,
         "lost": lost,
-        "lost_usd": price_of(call, lost),
         "cause": cause(call, earlier, before, after) if lost and earlier else None,
     }
 
@@ -132,10 +142,12 @@ def tools(prompt: list[Segment]) -> list[Segment]:
     return [segment for segment in prompt if segment.name.startswith("tool ")]
 
 
-def price_of(call: Call, lost: int) -> float | None:
-    """What reading these tokens anew cost more than reading them from the cache."""
-    entry = next((one for one in PRICES if one.holds(call.model, call.started)), None)
-    if entry is None:
-        return None
-    again = entry.write_5m if call.usage.cache_write else entry.input
-    return lost * (again - entry.cache_read) / 1e15
+def price_of(call: Call, lost: int, pricer: Pricer) -> float | None:
+    """What reading these tokens anew cost more than reading them from the cache: of the whole prompt, since its size
+    may decide the price."""
+    usage = call.usage
+    rest = usage.input + usage.cache_read + usage.cache_write - lost
+    anew = Tokens(rest, write_5m=lost) if usage.cache_write else Tokens(rest + lost)
+    paid = pricer(call.model, call.started, anew)
+    cached = pricer(call.model, call.started, Tokens(rest, cache_read=lost))
+    return None if paid is None or cached is None else (paid - cached) / 1e9

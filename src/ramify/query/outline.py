@@ -7,7 +7,7 @@ from typing import Any
 from ramify.model.entity import Conversation, Task
 from ramify.model.moment import iso
 from ramify.query.flags import Patience
-from ramify.query.forest import CELLS, OPENED, STATUS, Forest
+from ramify.query.forest import CELLS, OPENED, STATUS, TITLE, Forest
 from ramify.query.related import related
 from ramify.storage.base import Store
 
@@ -29,20 +29,23 @@ def outline(store: Store, subject: Task | Conversation, patience: Patience) -> d
     loose = forest.descend([]) if isinstance(subject, Task) else forest.unreached()
     tops = [at for order, depths in (placed, loose) for at, depth in zip(order, depths, strict=True) if not depth]
     since = patience.since()
+    longest = min(TITLE, TITLES // max(1, len(placed[0]) + len(loose[0])))
     first = min((forest.rows[at][OPENED] for at in tops), default=0)
     return {
         "base": iso(first),
         "n": len(placed[0]) + len(loose[0]),
+        "longest": longest,
         "agents": list(forest.agents),
-        "rows": columns(forest, *placed, first, since),
-        "unattached": columns(forest, *loose, first, since),
+        "rows": columns(forest, *placed, first, since, longest),
+        "unattached": columns(forest, *loose, first, since, longest),
     }
 
 
-def columns(forest: Forest, order: list[int], depths: list[int], first: int, since: int) -> Columns:
+def columns(
+    forest: Forest, order: list[int], depths: list[int], first: int, since: int, longest: int
+) -> Columns:
     taken = zip(*map(forest.rows.__getitem__, order), strict=True) if order else ((),) * len(CELLS)
     cells: Columns = dict(zip(CELLS, taken, strict=True))
-    longest = TITLES // max(1, len(order))
     opened, closed = cells.pop("opened"), cells.pop("closed")
     still = [row for row, end in enumerate(closed) if not end]
     size = sizes(depths)

@@ -7,6 +7,7 @@ from ramify.model.observation import Request, Response
 from ramify.query import events, family, files, found_text, kept, operations, told
 from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes, tool_shapes
 from ramify.query.breakdown import breakdown
+from ramify.query.cache import Pricer, list_price
 from ramify.query.content import Content
 from ramify.query.errors import Ambiguous, BadQuestion, NotFound
 from ramify.query.flags import USUAL, Patience
@@ -26,9 +27,10 @@ __all__ = ["Ambiguous", "Answer", "BadQuestion", "NotFound", "Questions"]
 class Questions:
     """`tree=True` means with everything under it. Lists answer `{"items": [...], "next": cursor or None}`."""
 
-    def __init__(self, store: Store, patience: Patience = USUAL) -> None:
+    def __init__(self, store: Store, patience: Patience = USUAL, price: Pricer = list_price) -> None:
         self.store = store
         self.patience = patience
+        self.price = price
 
     def seq(self) -> int:
         return self.store.seq()

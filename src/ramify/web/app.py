@@ -12,6 +12,7 @@ from ramify.web import (
     events,
     links,
     observations,
+    operator,
     overview,
     reports,
     tasks,
@@ -30,16 +31,19 @@ UNDER = (TREE, *PAGE)
 ROOTS = Parameter("roots", "boolean", "only tasks that no agent gave", False)
 WORDS = Parameter("words", "string", "only root tasks with these words in title, prompt or agent; needs `roots`")
 IDS = Parameter("ids", "string", "only these, separated by commas")
+TITLES = Parameter("ids", "string", "of which tasks, separated by commas", required=True)
 TASK = Parameter("task", "string", "only calls of this task")
 KIND = Parameter("kind", "string", "only this kind", choices=("main", "subagent", "utility"))
 CHILD = Parameter("child", "string", "the tasks that would move, separated by commas", required=True)
 PARENT = Parameter("parent", "string", "the task or tool call that they would stand under; without it, nothing")
 WITHDRAW = Parameter("withdraw", "boolean", "take back what was said instead: the rules decide again", False)
+SESSION = Parameter("session", "string", "only this session of the event log")
 TEXT = Parameter("q", "string", "the words to look for", required=True)
 
 ROUTES = (
     Route("GET", "/api/tasks", tasks.listed, "Tasks, newest first", "[Task]",
           (ROOTS, IDS, CONVERSATION, STATUS, WORDS, PROJECT, *PAGE)),
+    Route("GET", "/api/titles", tasks.titles, "Titles of tasks, uncut", "[Named]", (TITLES,)),
     Route("GET", "/api/tasks/{id}", tasks.shown, "One task", "Task"),
     Route("GET", "/api/tasks/{id}/tree", tasks.tree, "A task with everything under it", "TaskTree", (SHAPE,)),
     Route("GET", "/api/tasks/{id}/subtasks", tasks.subtasks, "The tasks that a task gave", "[Task]", UNDER),
@@ -82,6 +86,12 @@ ROUTES = (
     Route("GET", "/api/operations", events.operations, "Operations of the caller's session, last updated first", "OperationList",
           (event_questions.OPERATIONS,)),
     Route("GET", "/api/operations/{id}", events.operation, "One operation, its events and its tasks", "OperationAnswer"),
+    Route("POST", "/api/reconcile", events.reconciled, "Ask the agents about the session's open tasks", "Reconciled"),
+    Route("GET", "/api/all/operations", operator.operations, "Operations of every session, last updated first", "[Operation]",
+          (SESSION, PROJECT, *PAGE)),
+    Route("GET", "/api/all/operations/{id}", operator.operation, "One operation of any session, with its tasks as trees", "Tree"),
+    Route("GET", "/api/all/events", operator.events, "Events of every session, newest first", "[LoggedEvent]",
+          (*event_questions.EQUAL, SESSION, PROJECT, *PAGE)),
     Route("GET", "/api/session/info", events.info, "How much the caller's session holds", "SessionAnswer"),
     Route("POST", "/api/tasks/{id}/answer", agent_acts.answered, "Answer a task that waits for input", "Answered",
           takes="NewAnswer"),

@@ -157,4 +157,24 @@ class SessionAnswer(Enveloped, kw_only=True):
     data: SessionInfo
 
 
-EVENT_SHAPES: tuple[type[Struct], ...] = (EventPage, Posted, Emptied, OperationList, OperationAnswer, SessionAnswer)
+class Failed(Struct):
+    agentId: str
+    reason: str
+
+
+class Reconciliation(Struct, kw_only=True):
+    checked: int
+    corrected: int
+    unchanged: int
+    missing: int
+    anomalies: int
+    errors: list[Failed]
+    startedAt: Moment
+    endedAt: Moment
+
+
+class Reconciled(Enveloped, kw_only=True):
+    data: Reconciliation
+
+
+EVENT_SHAPES: tuple[type[Struct], ...] = (EventPage, Posted, Emptied, OperationList, OperationAnswer, SessionAnswer, Reconciled)

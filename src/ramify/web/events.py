@@ -133,6 +133,11 @@ async def posted(request: web.Request, events: EventLog, session: str) -> dict[s
     return data
 
 
+@answering
+async def reconciled(request: web.Request, events: EventLog, session: str) -> dict[str, Any]:
+    return await request.app[RAMIFY].reconcile_session(session)
+
+
 async def whole_body(request: web.Request, largest: int) -> bytes:
     body = bytearray()
     async for piece in request.content.iter_chunked(64 * 1024):

@@ -33,11 +33,12 @@ class Columns(Struct, kw_only=True):
 
 
 class Skeleton(Struct, kw_only=True):
-    """`base` is the moment from which `start` and `active` count, in milliseconds."""
+    """`base` is the moment from which `start` and `active` count, in milliseconds; `longest` is where titles are cut."""
 
     seq: int
     base: Moment
     n: int
+    longest: int
     agents: list[str]
     rows: Columns
     unattached: Columns
@@ -215,5 +216,5 @@ class Observed(Struct, kw_only=True):
 
 
 PAGE_SHAPES: tuple[type[Struct], ...] = (
-    Skeleton, Completeness, CacheEntry, Hit, Health, Stats, Changes, Observed, Preview
+    Skeleton, Completeness, CacheEntry, Hit, Health, Stats, Changes, Observed, Preview, Named
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """Tasks, and what belongs to them."""
 
+from ramify.model.entity import Task
 from ramify.model.mistake import UserMistake
 from ramify.query.cache import cache_story
 from ramify.query.completeness import completeness as completeness_of
@@ -65,7 +66,15 @@ def completeness(asked: Asked) -> Answer:
 
 
 def cache(asked: Asked) -> Answer:
-    return {"items": cache_story(asked.ramify.questions.store, asked.path["id"], asked.given["limit"]), "next": None}
+    questions = asked.ramify.questions
+    return {"items": cache_story(questions.store, asked.path["id"], asked.given["limit"], questions.price), "next": None}
+
+
+def titles(asked: Asked) -> Answer:
+    """Nothing but titles, so that many can be asked for while somebody scrolls."""
+    ids = [id for id in asked.given["ids"].split(",") if id]
+    found = asked.ramify.questions.store.among("tasks", "id", ids)
+    return {"items": [{"id": task.id, "title": task.title} for task in found if isinstance(task, Task)], "next": None}
 
 
 def tool(asked: Asked) -> Answer:

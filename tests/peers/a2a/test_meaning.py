@@ -69,7 +69,7 @@ async def test_a_tree_is_linked_however_its_children_are_announced(version: str,
         assert states(done)[-1] == "completed"
         store = await understood(seen)
     tree = Questions(store).tree(task_of(done))
-    leaf = (f"v{version}", "completed", [])
+    leaf: Any = (f"v{version}", "completed", [])
     assert outline(tree) == (f"v{version}", "completed", [(f"v{version}", "completed", [leaf, leaf])] * 2)
     for child in tree["children"]:
         task = Questions(store).task(child["id"])

@@ -69,6 +69,7 @@ def test_states_of_both_versions_are_one(word: str, state: str) -> None:
 def test_times_have_up_to_nine_digits_and_any_zone() -> None:
     assert nanoseconds("2026-11-15T17:42:52.177100123Z") - nanoseconds("2026-11-15T17:42:52.1771+00:00") == 123
     assert nanoseconds("2026-11-15T18:42:52+01:00") == nanoseconds("2026-11-15T17:42:52Z")
+    assert nanoseconds("9999-01-01T00:00:00Z") == nanoseconds("1066-01-01T00:00:00Z") == 0
     assert nanoseconds("yesterday") == nanoseconds(None) == nanoseconds("2026-13-40T99:00:00Z") == 0
 
 
@@ -240,6 +241,14 @@ def test_lists_push_notifications_and_cards_show_what_they_hold() -> None:
     assert [event.sign.pushed for event in found if not isinstance(event, Unreadable)] == [False, False, True, True, False]
     assert len({event.sign.ref for event in found if isinstance(event, TaskShown)}) == 3
     assert isinstance(found[-1], AgentShown)
+
+
+@pytest.mark.parametrize("wrong", [{"seq": -1}, {"seq": 1 << 40}, {"kind": "odd"}, {"agent": 7}, {"connection": None}])
+def test_a_frame_without_an_identity_is_none(wrong: dict[str, Any]) -> None:
+    wire = Wire()
+    wire.connect("a").frame("end")
+    body = json.dumps({**wire.frames[0], **wrong}).encode()
+    assert isinstance(read_frame(Record("o", "p", 1, "import", "a2a", "x", body)), str)
 
 
 def test_our_own_questions_are_marked() -> None:

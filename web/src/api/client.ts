@@ -1,6 +1,6 @@
 /** One function for each question and act. Errors of the server come out as ApiError, with its own words. */
 import type {
-  CacheEntry, Call, Completeness, Conversation, Health, Hit, Message, Observed, Playing, Preview, Reasoning, Skeleton, Stats, Task, ToolCall, Why,
+  CacheEntry, Call, Completeness, Conversation, Health, Hit, Message, Named, Observed, Playing, Preview, Reasoning, Skeleton, Stats, Task, ToolCall, Why,
 } from "./types.gen";
 
 export interface Listed<Item> {
@@ -85,6 +85,7 @@ const places = { task: "tasks", conversation: "conversations" } as const;
 export const api = {
   runs: (given: Parameters) => get<Runs>("tasks", { roots: true, ...given }),
   tasks: (ids: string[]) => get<Listed<Task>>("tasks", { ids: ids.join(",") }),
+  titles: (ids: string[]) => get<Listed<Named>>("titles", { ids: ids.join(",") }),
   task: (id: string) => get<Seen<Task>>(`tasks/${one(id)}`),
   skeleton: (kind: Subject, id: string) => get<Skeleton>(`${places[kind]}/${one(id)}/tree`, { shape: "skeleton" }),
   subtasks: (id: string) => get<Listed<Task>>(`tasks/${one(id)}/subtasks`, { limit: 5000 }),

@@ -222,6 +222,11 @@ export interface ExplainedLink {
   child?: string | null;
 }
 
+export interface Failed {
+  agentId: string;
+  reason: string;
+}
+
 export interface Fault {
   code: string;
   message: string;
@@ -452,6 +457,23 @@ export interface Reasoning {
   conversation_history: unknown;
 }
 
+export interface Reconciled {
+  success: boolean;
+  timestamp: string | null;
+  data: Reconciliation;
+}
+
+export interface Reconciliation {
+  checked: number;
+  corrected: number;
+  unchanged: number;
+  missing: number;
+  anomalies: number;
+  errors: Array<Failed>;
+  startedAt: string | null;
+  endedAt: string | null;
+}
+
 export interface Ref {
   protocol: string;
   kind: string;
@@ -503,6 +525,7 @@ export interface Skeleton {
   seq: number;
   base: string | null;
   n: number;
+  longest: number;
   agents: Array<string>;
   rows: Columns;
   unattached: Columns;

@@ -49,6 +49,7 @@ export function TaskTree({ run }: { run: Run }) {
         height={ROW}
         active={active}
         handle={handle}
+        look={(shown) => run.look(shown)}
         draw={(index) => {
           const row = rows[index];
           return row ? (

@@ -60,12 +60,14 @@ export function Timeline({ run }: { run: Run }) {
   );
 }
 
+const ROOM_FOR_WORDS = 0.95;
+
 function Axis({ shown, from }: { shown: Window; from: number }) {
   return (
     <div className="columns axis" aria-hidden="true">
       <span className="title">{duration(shown.to - shown.from)}</span>
       <span className="tail">
-        {ticks(shown, from).map((at) => (
+        {ticks(shown, from).filter((at) => (at - shown.from) / (shown.to - shown.from) < ROOM_FOR_WORDS).map((at) => (
           <span key={at} className="tick" style={{ left: `${((at - shown.from) / (shown.to - shown.from)) * 100}%` }}>
             {duration(at - from)}
           </span>
@@ -102,7 +104,7 @@ function Told({ path }: { path: Segment[] }) {
   const parts = shares(path);
   const total = parts.reduce((sum, part) => sum + part.ms, 0);
   return (
-    <p className="note quiet-note" role="status">
+    <p className="note quiet-note critical-note" role="status">
       The end waited for {count(parts.length, "task")}, {duration(total)} in all:{" "}
       {parts.slice(0, NAMED).map(({ node, ms }, at) => (
         <span key={node.id}>
@@ -143,6 +145,7 @@ function TaskRows({ run, window, now, path, children }: RowsProperties) {
         height={ROW}
         active={active}
         handle={handle}
+        look={(shown) => run.look(shown)}
         draw={(index) => {
           const row = rows[index];
           return row ? (

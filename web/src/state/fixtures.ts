@@ -27,7 +27,7 @@ export function columns(rows: [id: string, depth: number, more?: Partial<{ statu
 }
 
 export function skeleton(rows: Parameters<typeof columns>[0], loose: Parameters<typeof columns>[0] = []): Skeleton {
-  return { seq: 1, base: BASE, n: rows.length, agents: ["Explore", "Plan"], rows: columns(rows), unattached: columns(loose) };
+  return { seq: 1, base: BASE, n: rows.length, longest: 48, agents: ["Explore", "Plan"], rows: columns(rows), unattached: columns(loose) };
 }
 
 const USAGE = { calls: 1, input: 10, output: 5, cache_read: 0, cache_write: 0, cost_usd: 1 };

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { Exact, lineDiff, parsed, partsOf, pictureOf, unified, wordsOf } from "./payload";
+import type { Part } from "./payload";
+import { Exact, isPlain, lineDiff, parsed, partsOf, pictureOf, unified, wordsOf } from "./payload";
 
+const shown = (part: Part | undefined) => part?.kind === "diff" && part.lines.map((line) => line.text).join("\n");
 const kinds = (value: unknown) => partsOf(value).map((part) => part.kind);
 const PNG = { type: "image", source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" } };
 
@@ -13,6 +15,10 @@ describe("a value", () => {
     expect(kinds([{ type: "text", text: "[1, 2]" }, PNG, { type: "text", text: "" }])).toEqual(["json", "picture"]);
     expect(kinds({ command: "ls" })).toEqual(["json"]);
     expect(kinds([1, 2])).toEqual(["json"]);
+  });
+
+  test("of a few short words needs no other way to be read", () => {
+    expect([{ command: "ls", quiet: true }, { command: "a\nb" }, { deep: {} }, [1], { long: "x".repeat(300) }].map(isPlain)).toEqual([true, false, false, false, false]);
   });
 
   test("keeps numbers that a browser would change", () => {
@@ -33,9 +39,11 @@ describe("a value", () => {
 describe("a change of a file", () => {
   test("is a diff of its lines, with the other arguments beside it", () => {
     const [diff, rest] = partsOf({ file_path: "a.py", old_string: "one\ntwo\nthree\n", new_string: "one\n2\nthree\n", replace_all: true });
-    expect(diff).toMatchObject({ kind: "diff", name: "a.py", text: " one\n-two\n+2\n three" });
+    expect(diff).toMatchObject({ kind: "diff", name: "a.py" });
+    expect(shown(diff)).toBe(" one\n-two\n+2\n three");
+    expect(diff?.kind === "diff" && diff.text).toContain('"old_string": "one');
     expect(rest).toMatchObject({ kind: "json", value: { replace_all: true } });
-    expect(partsOf({ path: "a", edits: [{ old_string: "a", new_string: "b" }, { old_string: "c", new_string: "" }] }).map((part) => part.kind === "diff" && part.text)).toEqual(["-a\n+b", "-c"]);
+    expect(partsOf({ path: "a", edits: [{ old_string: "a", new_string: "b" }, { old_string: "c", new_string: "" }] }).map(shown)).toEqual(["-a\n+b", "-c"]);
   });
 
   test("of very many lines goes and comes as a whole", () => {

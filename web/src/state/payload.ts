@@ -72,6 +72,15 @@ function textPart(text: string): Part {
   return lines ? { kind: "diff", lines, text, name: "" } : { kind: "code", text };
 }
 
+const FEW = 4;
+
+/** Some short words and numbers by name are as plain as they can be. */
+export function isPlain(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const fields = Object.values(value);
+  return fields.length <= FEW && fields.every((field) => (typeof field === "string" ? field.length <= 200 && !field.includes("\n") : typeof field !== "object" || field === null));
+}
+
 const jsonPart = (value: unknown): Part => ({ kind: "json", value, text: readable(value) });
 
 type Reviver = (this: unknown, key: string, value: unknown, context?: { source?: string }) => unknown;
@@ -116,7 +125,7 @@ function editsOf(input: Record<string, unknown>): Part[] {
   const edits = Array.isArray(input.edits) ? input.edits.filter(isObject) : [input];
   return edits.flatMap((edit) => {
     const pair = pairOf(edit);
-    return pair ? [changed(edit[pair[0]] as string, edit[pair[1]] as string, name as string)] : [];
+    return pair ? [changed(edit, pair, name as string)] : [];
   });
 }
 
@@ -134,9 +143,8 @@ function rest(input: Record<string, unknown>): Part[] {
   return left.length ? [jsonPart(Object.fromEntries(left))] : [];
 }
 
-function changed(old: string, fresh: string, name: string): Part {
-  const lines = lineDiff(split(old), split(fresh));
-  return { kind: "diff", lines, text: lines.map((line) => line.text).join("\n"), name };
+function changed(edit: Record<string, unknown>, [old, fresh]: [string, string], name: string): Part {
+  return { kind: "diff", lines: lineDiff(split(edit[old] as string), split(edit[fresh] as string)), text: readable(edit), name };
 }
 
 const split = (text: string): string[] => (text === "" ? [] : text.replace(/\n$/, "").split("\n"));

@@ -10,6 +10,9 @@ import { applyChange, buildTree, sumUp } from "./tree";
 import { doubtful } from "./waits";
 
 const ASKED_AGAIN = 5_000; // milliseconds between two questions about who stands still
+const WHOLE_TITLE = 48; // longer ones are always cut in a tree
+const MOST_TITLES = 100;
+const LOOKED = 150; // milliseconds: who scrolls on does not look
 const SELDOM = 500; // milliseconds between two drawings for a page that is behind
 
 export type Heard = (change: Change) => void;
@@ -24,6 +27,9 @@ export class Run extends Observable implements Listener {
   /** Rows that a person chose, and the last that was done with them. */
   marked: ReadonlySet<string> = new Set();
   moved: Moved | null = null;
+  private asked = new Set<string>();
+  private wanted: string[] = [];
+  private asking: ReturnType<typeof setTimeout> | null = null;
   private dirty = false;
   private drawnAt = 0;
   private leave: (() => void) | null = null;
@@ -67,6 +73,7 @@ export class Run extends Observable implements Listener {
       if (missed === null) return await this.load();
       const again = this.tree !== null;
       this.queue.clear();
+      this.asked.clear();
       this.tree = buildTree(skeleton, this.subject === "conversation" ? this.id : null);
       this.error = null;
       if (again) this.reloadedAt = Date.now();
@@ -105,6 +112,28 @@ export class Run extends Observable implements Listener {
   keepMoved(moved: Moved | null): void {
     this.moved = moved;
     this.unmarkAll();
+  }
+
+  /** Titles of very many tasks come cut; those that somebody looks at are asked for in full, a little later. */
+  look(ids: string[]): void {
+    const { tree } = this;
+    if (!tree || tree.longest >= WHOLE_TITLE) return;
+    const cut = ids.filter((id) => !this.asked.has(id) && (tree.nodes.get(id)?.title.length ?? 0) >= tree.longest);
+    this.wanted = cut.slice(0, MOST_TITLES);
+    if (cut.length) this.asking ??= setTimeout(() => void this.askTitles(), LOOKED);
+  }
+
+  private async askTitles(): Promise<void> {
+    this.asking = null;
+    const ids = this.wanted;
+    for (const id of ids) this.asked.add(id);
+    const answer = await api.titles(ids).catch(() => null);
+    if (!answer) for (const id of ids) this.asked.delete(id); // asked again when they are looked at again
+    for (const { id, title } of answer?.items ?? []) {
+      const node = this.tree?.nodes.get(id);
+      if (node) node.title = title;
+    }
+    if (answer) this.touched();
   }
 
   restart(): void {

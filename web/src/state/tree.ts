@@ -45,6 +45,8 @@ export interface Tree {
   conversation: string | null;
   /** Nodes whose sums are no longer true, always with everything above them. */
   stale: Set<Node>;
+  /** Titles of this length were cut, because there are very many. */
+  longest: number;
   /** Moves when rows come, go or change places; not when only their figures do. */
   shape: number;
 }
@@ -55,7 +57,7 @@ export function buildTree(skeleton: Skeleton, conversation: string | null): Tree
   const base = skeleton.base ? Date.parse(skeleton.base) : 0;
   const nodes = new Map<string, Node>();
   const read = (columns: Columns) => readColumns(columns, skeleton.agents, base, nodes);
-  return { nodes, roots: read(skeleton.rows), unattached: read(skeleton.unattached), waiting: new Map(), conversation, stale: new Set(), shape: 0 };
+  return { nodes, roots: read(skeleton.rows), unattached: read(skeleton.unattached), waiting: new Map(), conversation, stale: new Set(), longest: skeleton.longest, shape: 0 };
 }
 
 function readColumns(columns: Columns, agents: string[], base: number, nodes: Map<string, Node>): Node[] {

@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { count } from "../state/format";
 import type { DiffLine, Part } from "../state/payload";
-import { Exact, partsOf, wordsOf } from "../state/payload";
+import { Exact, isPlain, partsOf, wordsOf } from "../state/payload";
 import { visible } from "../state/text";
 import { LongText } from "./Text";
 
@@ -43,6 +43,7 @@ function OnePart({ part, label, lines }: { part: Part; label?: string | undefine
     case "code":
       return <LongText text={part.text} code label={label} />;
     case "json":
+      if (isPlain(part.value)) return <Json value={part.value} label={label} />;
       return (
         <Switchable text={part.text} label={label} other="tree">
           <Json value={part.value} label={label} />
@@ -65,7 +66,7 @@ function Switchable({ text, label, other, children }: { text: string; label?: st
   return (
     <div className="switchable">
       {plain ? <LongText text={text} code label={label} /> : children}
-      <button type="button" className="quiet" onClick={() => set(!plain)}>
+      <button type="button" className="quiet small" onClick={() => set(!plain)}>
         {plain ? `as ${other}` : "as text"}
       </button>
     </div>
@@ -80,7 +81,7 @@ export function Json({ value, label }: { value: unknown; label?: string | undefi
   const few = entriesOf(value)?.slice(0, OPEN_CHILDREN + 1) ?? [];
   const bare = !Array.isArray(value) && few.length > 0 && few.length <= OPEN_CHILDREN; // braces around everything tell nothing
   return (
-    <div className="json" role="group" aria-label={label ?? "JSON"}>
+    <div className={isPlain(value) ? "json flat" : "json"} role="group" aria-label={label ?? "JSON"}>
       {bare ? few.map(([name, item]) => <JsonNode key={name} name={name} value={item} depth={1} />) : <JsonNode name={null} value={value} depth={0} />}
     </div>
   );

@@ -14,6 +14,8 @@ interface Properties {
   draw: (index: number) => ReactNode;
   /** Drawn over the rows, in the coordinates of all of them; told which are in view. */
   over?: (first: number, last: number) => ReactNode;
+  /** Told which rows are in view. */
+  look?: (ids: string[]) => void;
   active: string | null;
   handle?: React.Ref<VirtualHandle>;
 }
@@ -21,7 +23,7 @@ interface Properties {
 const AROUND = 8;
 export const rowId = (id: string) => `row-${id}`;
 
-export function Virtual({ label, role, ids, height, draw, over, active, handle }: Properties) {
+export function Virtual({ label, role, ids, height, draw, over, look, active, handle }: Properties) {
   const box = useRef<HTMLDivElement>(null);
   const [place, set] = useState({ top: 0, height: 800 });
   const pointer = useRef<number | null>(null);
@@ -38,6 +40,7 @@ export function Virtual({ label, role, ids, height, draw, over, active, handle }
   const first = Math.max(0, Math.floor(place.top / height) - AROUND);
   const last = Math.min(ids.length, Math.ceil((place.top + place.height) / height) + AROUND);
   const shown = active !== null && ids.slice(first, last).includes(active) ? rowId(active) : undefined;
+  useEffect(() => look?.(ids.slice(first, last)), [ids, first, last]);
   const rows = [];
   for (let index = first; index < last; index += 1) rows.push(draw(index));
   return (

@@ -203,8 +203,8 @@ class Artifacts:
         events = [event for event in self.read(chosen.connection) if isinstance(event, ChunkCame | TaskShown)]
         mine = [event for event in events if event.task == self.facts.native]
         if isinstance(chosen, Snapshot):
-            at = next(event for event in mine if isinstance(event, TaskShown) and event.sign.ref == chosen.ref)
-            return _listed(at, fold.native)
+            listed = (_listed(event, fold.native) for event in mine if isinstance(event, TaskShown) and event.sign.ref == chosen.ref)
+            return next(listed, ())
         stream = next(stream for stream, strand in fold.strands.items() if strand is chosen)
         if stream == PUSHED:
             return self._pushed(fold, chosen.mark)

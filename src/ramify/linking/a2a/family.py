@@ -143,7 +143,8 @@ class Family:
         claims = self._closure(asked)
         parent: dict[str, str] = {}
         chosen: dict[str, Claim] = {}
-        for claim, task in sorted(((claim, task) for task, found in claims.items() for claim in valid(found)), key=lambda pair: (pair[0].order(), pair[1])):
+        counting = [(claim, task) for task, found in claims.items() for claim in valid(found)]
+        for claim, task in sorted(counting, key=lambda pair: (pair[0].order(), pair[1])):
             if task not in chosen and not _leads_to(parent, claim.parent, task):
                 chosen[task], parent[task] = claim, claim.parent
         for task, found in claims.items():

@@ -49,6 +49,7 @@ def take_away(world: World, local: EventSession, operation: Operation) -> None:
             local.tasks -= 1
             local.open -= subject.status not in ("completed", "failed", "rejected", "canceled")
         adoption.remove(world, id)
+        world.unmark(key("open-tasks", operation.project), seq, id)
         world.drop("sheets", id)
         world.unmark(place("tasks", scope, operation.native), seq, id)
     world.unmark(writers(operation.project, operation.native), operation.details["recorded"], local.name)

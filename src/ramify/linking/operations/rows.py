@@ -7,16 +7,20 @@ from ramify.linking.operations.sessions import conversation_of
 from ramify.linking.operations.subject import Subject, alias, place, save
 from ramify.linking.operations.sums import count, operation_id
 from ramify.linking.operations.turn import Turn
+from ramify.linking.world import key
 from ramify.model.entity import NativeRef, Operation, Task
 from ramify.model.link import Link
 from ramify.model.operation_event import ENDED, RANKS
 
 
+def open_tasks(project: str) -> int:
+    """Where the tasks stand that an agent can be asked about."""
+    return key("open-tasks", project)
+
+
 def settle(turn: Turn) -> None:
     """Writes back everything that the event has changed."""
     for goes in turn.gone:
-        uncount(turn, goes)
-        save(turn.world, goes)
         turn.touched.pop(goes.id, None)
         for child in turn.at(place("parts", goes.scope, goes.id)):
             move_part(turn, child, goes.into)
@@ -25,12 +29,16 @@ def settle(turn: Turn) -> None:
     for subject in sorted(waiting, key=lambda one: (one.shape == "part", one.seq)):
         show(turn, subject)
         save(turn.world, subject)
+    for goes in turn.gone:  # last: then the conversation's newest sign of life is not theirs
+        uncount(turn, goes)
+        save(turn.world, goes)
     turn.world.save("events", turn.logged)
     turn.world.save("sessions", turn.session)
 
 
 def uncount(turn: Turn, subject: Subject) -> None:
     count(turn, subject, False, subject.is_root, subject.status, subject.shown, 0)
+    turn.world.unmark(open_tasks(subject.project), subject.seq, subject.id)
     if turn.world.task(subject.id) is not None:
         adoption.remove(turn.world, subject.id)
         turn.world.aliases[subject.id] = subject.into
@@ -60,6 +68,10 @@ def show(turn: Turn, subject: Subject) -> None:
         adoption.put(turn.world, task, None)
     if not subject.counted:
         turn.world.mark(place("tasks", subject.scope, subject.operation), subject.seq, subject.id)
+    if RANKS[status] < ENDED and (subject.work or subject.transport):
+        turn.world.mark(open_tasks(subject.project), subject.seq, subject.id)
+    elif subject.counted:
+        turn.world.unmark(open_tasks(subject.project), subject.seq, subject.id)
     count(turn, subject, True, task.found is None, status, task.flags, task.closed)
 
 

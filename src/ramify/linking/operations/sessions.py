@@ -92,7 +92,8 @@ def clear(world: World, session: EventSession, heading: Heading, reason: str) ->
             world.unmark(key("writers", operation.project, operation.native), operation.details["recorded"], session.name)
             world.drop("operations", id)
     adoption.empty(world, conversation_of(session.project, scope))
-    for _, id in world.span(place("sheets", scope)):
+    for seq, id in world.span(place("sheets", scope)):
+        world.unmark(key("open-tasks", session.project), seq, id)
         world.drop("sheets", id)
     world.wipe(place("sheets", scope))
     session.epoch += 1

@@ -11,6 +11,7 @@ from ramify.model.observation import Record
 from ramify.protocols.wire.characters import NOT_JSON, read_json
 
 KINDS = ("request", "response", "sse", "end", "abort")
+MOST = 1 << 26  # frames of one connection: their places are kept as numbers
 
 
 class Frame(Struct, frozen=True):
@@ -62,7 +63,7 @@ def read_frame(record: Record) -> Frame | str:
         return f"is no frame of A2A: {problem}"
     if line.kind not in KINDS:
         return f"has the kind {line.kind[:40]!r}, which is none of {', '.join(KINDS)}"
-    if line.seq < 0:
+    if not 0 <= line.seq < MOST:
         return f"has the number {line.seq}, which no frame has"
     return Frame(
         line.agent, line.connection, line.seq, line.kind, moment(line.time, record.at),
@@ -75,9 +76,10 @@ def read_frame(record: Record) -> Frame | str:
 
 def moment(time: Any, otherwise: int) -> int:
     try:
-        return micros(time) if isinstance(time, str) else otherwise
+        found = micros(time) if isinstance(time, str) else otherwise
     except (ValueError, OverflowError):
         return otherwise
+    return found if found > 0 else otherwise
 
 
 def word(value: Any) -> str:

@@ -20,6 +20,7 @@ STATES = frozenset((*ACTIVE, *INTERRUPTED, *TERMINAL))
 TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(?:Z|z|([+-])(\d\d):?(\d\d))?$")
 TRACE = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST = 1 << 63  # the year 2262; beyond that it is no time of an agent
 EXACT = 2.0**53  # beyond that, floats are no longer single numbers
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
@@ -98,7 +99,8 @@ def nanoseconds(value: Any) -> int:
     except ValueError:
         return 0
     seconds = (moment - EPOCH) // timedelta(seconds=1)
-    return max(seconds * 1_000_000_000 + int((fraction or "").ljust(9, "0")), 0)
+    exact = seconds * 1_000_000_000 + int((fraction or "").ljust(9, "0"))
+    return exact if 0 < exact < LATEST else 0
 
 
 def status_of(value: Any, old: bool = False) -> Status | None:

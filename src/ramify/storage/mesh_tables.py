@@ -1,0 +1,137 @@
+"""A file beside the store in which the messages of an agent mesh stand as JSON, for whoever asks in SQL.
+
+Histories that a store keeps once are written out here again and again, so it is made only when somebody asks, and can
+be thrown away at any time. Tables are inner matters; the views stay.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+VERSION = "1"
+MESSAGE_COLUMNS = (
+    "identity", "message_id", "context_id", "task_id", "at", "received", "role", "agent", "topic", "correlation_id", "sender_id",
+    "message_kind", "is_final", "input_tokens", "output_tokens", "model_used", "message_content", "tool_calls", "raw_payload",
+    "user_context_raw", "token_usage_raw", "metadata",
+)  # fmt: skip
+TASK_COLUMNS = (
+    "task_id", "parent_task_id", "root_task_id", "context_id", "user_id", "agent_name", "prompt", "final_text", "status",
+    "opened", "closed", "calls", "input_tokens", "output_tokens",
+)  # fmt: skip
+TOOL_COLUMNS = (
+    "id", "call_id", "occurrence", "task_id", "tool_name", "call_type", "status", "input_args", "output_result", "agent_name",
+    "opened", "begun", "closed", "child_task_id",
+)  # fmt: skip
+NUMBERS = ("at", "received", "is_final", "input_tokens", "output_tokens", "opened", "closed", "begun", "calls", "occurrence")
+
+
+def moment(column: str) -> str:
+    second = f"strftime('%Y-%m-%dT%H:%M:%S', {column} / 1000000, 'unixepoch')"
+    return f"CASE WHEN {column} > 0 THEN {second} || printf('.%06dZ', {column} % 1000000) END"
+
+
+MESSAGES = f"""
+SELECT m.message_id AS message_id, m.context_id AS context_id, coalesce(t.root_task_id, m.task_id) AS interaction_id, m.task_id AS task_id,
+    t.parent_task_id AS parent_task_id, {moment("m.at")} AS timestamp, {moment("m.received")} AS received_at, m.role AS role,
+    coalesce(t.agent_name, m.agent) AS agent_name, m.topic AS topic,
+    CASE WHEN instr(m.topic, '/') THEN replace(m.topic, rtrim(m.topic, replace(m.topic, '/', '')), '') ELSE m.topic END AS feedback_id,
+    m.correlation_id AS correlation_id, m.sender_id AS sender_id, m.message_kind AS message_kind, m.is_final AS is_final,
+    m.input_tokens AS input_tokens, m.output_tokens AS output_tokens, m.input_tokens + m.output_tokens AS total_tokens,
+    m.model_used AS model_used, m.message_content AS message_content, m.tool_calls AS tool_calls, m.raw_payload AS raw_payload,
+    m.user_context_raw AS user_context_raw, m.token_usage_raw AS token_usage_raw, m.metadata AS metadata
+FROM messages m LEFT JOIN tasks t ON t.task_id = m.task_id"""
+
+TOOL_CALLS = f"""
+SELECT c.call_id AS call_id, c.occurrence AS occurrence, t.root_task_id AS interaction_id, t.context_id AS context_id,
+    c.task_id AS task_id, c.tool_name AS tool_name, c.call_type AS call_type, c.status AS status, c.input_args AS input_args,
+    c.output_result AS output_result, c.agent_name AS agent_name, {moment("c.opened")} AS timestamp, {moment("c.begun")} AS started_at,
+    {moment("c.closed")} AS ended_at, CASE WHEN c.begun > 0 AND c.closed >= c.begun THEN (c.closed - c.begun) / 1000.0 END AS duration_ms,
+    c.child_task_id AS child_task_id
+FROM tools c JOIN tasks t ON t.task_id = c.task_id"""
+
+INTERACTIONS = f"""
+SELECT r.task_id AS interaction_id, r.context_id AS context_id, r.prompt AS user_query, r.final_text AS agent_response,
+    r.status AS response_state, r.agent_name AS primary_agent,
+    (SELECT json_group_array(agent_name) FROM
+        (SELECT DISTINCT agent_name FROM tasks d WHERE d.root_task_id = r.task_id AND d.task_id <> r.task_id AND agent_name IS NOT NULL
+         ORDER BY agent_name)) AS delegated_agents,
+    {moment("r.opened")} AS started_at, {moment("r.closed")} AS ended_at, count(*) - 1 AS num_subtasks,
+    (SELECT count(*) FROM tools c JOIN tasks t ON t.task_id = c.task_id WHERE t.root_task_id = r.task_id) AS num_tool_calls,
+    sum(d.input_tokens) AS input_tokens, sum(d.output_tokens) AS output_tokens,
+    sum(d.input_tokens + d.output_tokens) AS total_tokens
+FROM tasks r JOIN tasks d ON d.root_task_id = r.task_id WHERE r.task_id = r.root_task_id GROUP BY r.task_id"""
+
+CONVERSATIONS = f"""
+SELECT t.context_id AS context_id, max(t.user_id) AS user_id, {moment("min(t.opened)")} AS started_at,
+    (SELECT {moment("max(m.at)")} FROM messages m WHERE m.context_id = t.context_id) AS last_message_at,
+    sum(t.task_id = t.root_task_id) AS num_interactions,
+    (SELECT count(*) FROM messages m WHERE m.context_id = t.context_id) AS num_messages
+FROM tasks t WHERE t.context_id IS NOT NULL GROUP BY t.context_id"""
+
+VIEWS = {
+    "sam_conversations": CONVERSATIONS, "sam_interactions": INTERACTIONS, "sam_messages": MESSAGES, "sam_tool_calls": TOOL_CALLS,
+}  # fmt: skip
+TABLES = {"messages": MESSAGE_COLUMNS, "tasks": TASK_COLUMNS, "tools": TOOL_COLUMNS}
+# A later delivery of the same message: the earliest time counts, and what the first lacked is filled in.
+AGAIN = (
+    "ON CONFLICT (identity) DO UPDATE SET received = min(received, excluded.received), "
+    "at = CASE WHEN excluded.received < received THEN excluded.at ELSE at END, "
+    "user_context_raw = coalesce(user_context_raw, excluded.user_context_raw)"
+)
+
+
+class MeshTables:
+    """`identity` is the store's: a file that belongs to another one is begun anew."""
+
+    def __init__(self, path: str, identity: int) -> None:
+        self.connection = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=5)
+        self.connection.execute("PRAGMA journal_mode = WAL")
+        belongs = f"{VERSION}:{identity}"
+        if self._fact("belongs") != belongs:
+            self._begin(belongs)
+
+    def _begin(self, belongs: str) -> None:
+        with self.connection:
+            self.connection.execute("BEGIN IMMEDIATE")
+            for kind, name in self.connection.execute("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'table')").fetchall():
+                self.connection.execute(f"DROP {kind} {name}")
+            self.connection.execute("CREATE TABLE facts (name TEXT PRIMARY KEY, value)")
+            for table, columns in TABLES.items():
+                typed = ", ".join(f"{name} {'INTEGER' if name in NUMBERS else 'TEXT'}" for name in columns[1:])
+                self.connection.execute(f"CREATE TABLE {table} ({columns[0]} TEXT PRIMARY KEY, {typed}) WITHOUT ROWID")
+            self.connection.execute("CREATE INDEX messages_task ON messages (task_id, at)")
+            self.connection.execute("CREATE INDEX messages_context ON messages (context_id, at)")
+            self.connection.execute("CREATE INDEX tasks_root ON tasks (root_task_id)")
+            self.connection.execute("CREATE INDEX tools_task ON tools (task_id)")
+            for name, query in VIEWS.items():
+                self.connection.execute(f"CREATE VIEW {name} AS {query}")
+            self.connection.execute("INSERT INTO facts VALUES ('belongs', ?), ('seq', 0)", (belongs,))
+
+    def _fact(self, name: str) -> Any:
+        try:
+            found = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        except sqlite3.OperationalError:
+            return None  # a file that is new
+        return found[0] if found else None
+
+    @property
+    def seq(self) -> int:
+        return int(self._fact("seq") or 0)
+
+    def add_messages(self, rows: Iterable[Sequence[Any]], seq: int) -> None:
+        marks = ", ".join("?" * len(MESSAGE_COLUMNS))
+        with self.connection:
+            self.connection.execute("BEGIN IMMEDIATE")
+            self.connection.executemany(f"INSERT INTO messages VALUES ({marks}) {AGAIN}", rows)
+            self.connection.execute("UPDATE facts SET value = ? WHERE name = 'seq'", (seq,))
+
+    def put_rows(self, tasks: Iterable[Sequence[Any]], tools: Iterable[Sequence[Any]]) -> None:
+        """All of them: links move, and what they say is small."""
+        with self.connection:
+            self.connection.execute("BEGIN IMMEDIATE")
+            for table, columns, rows in (("tasks", TASK_COLUMNS, tasks), ("tools", TOOL_COLUMNS, tools)):
+                self.connection.execute(f"DELETE FROM {table}")
+                self.connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", rows)
+
+    def close(self) -> None:
+        self.connection.close()

@@ -1,0 +1,92 @@
+"""A real broker and the real clients: installed where that is allowed, left out in one line where not."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+MOSQUITTO = ("mosquitto", "/usr/sbin/mosquitto")
+
+
+def needed(there: bool, missing: str) -> None:
+    if there:
+        return
+    if os.environ.get("CI") == "true":
+        pytest.fail(missing)
+    pytest.skip(missing)
+
+
+def mosquitto() -> str | None:
+    found = next((path for name in MOSQUITTO if (path := shutil.which(name))), None)
+    if found is None and shutil.which("apt-get") and os.geteuid() == 0:
+        install = ["apt-get", "install", "-y", "--no-install-recommends", "mosquitto"]
+        subprocess.run(install, capture_output=True, timeout=180, check=False)
+        found = next((path for name in MOSQUITTO if (path := shutil.which(name))), None)
+    return found
+
+
+class Broker:
+    """Mosquitto with a file of its own, so that it can be ended and started again."""
+
+    def __init__(self, program: str, folder: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self._program = program
+        self._settings = folder / "mosquitto.conf"
+        self._settings.write_text(
+            f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\npersistence_location {folder}/\n"
+            "autosave_interval 1\nautosave_on_changes true\nmax_queued_messages 0\nmax_inflight_messages 0\nuser root\n"
+        )
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"mqtt://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        self._process = subprocess.Popen([self._program, "-c", str(self._settings)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=0.2).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        raise AssertionError("mosquitto does not start")
+
+    def stop(self) -> None:
+        """As an operator does: it writes down what it holds."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(10)
+            self._process = None
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Broker]:
+    needed(find_spec("paho") is not None, "the MQTT client is not here: pip install paho-mqtt")
+    program = mosquitto()
+    needed(program is not None, "no broker is here: apt-get install mosquitto")
+    assert program is not None
+    folder = tmp_path / "broker"
+    folder.mkdir()
+    running = Broker(program, folder)
+    running.start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def solace() -> None:
+    needed(find_spec("solace") is not None, "the Solace client is not here: pip install solace-pubsubplus")
+
+
+PYTHON = sys.executable
