@@ -32,6 +32,7 @@ from ramify.wiring import bounds_of, bring_up, now, open_store, prices_of, rules
 from ramify.wiring import watched as watched
 
 if TYPE_CHECKING:
+    from ramify.pursuing import Audience
     from ramify.reconciling.run import Reconciler
     from ramify.served import Served
     from ramify.showing import Picture
@@ -121,6 +122,24 @@ class Ramify:
         following.tell = stored
         self._indexer.start()
         following.run()
+
+    def follow(self, settings: Settings, wish: Answer, audience: "Audience") -> Answer:
+        """Follows a task of an A2A agent and all that it started. An interruption leaves them, and cancels nothing."""
+        from ramify.pursuing import follow_for
+
+        try:
+            return follow_for(settings, self._take, wish, audience)
+        finally:
+            self._index()
+
+    def act(self, settings: Settings, what: str, id: str, wish: Answer) -> Answer:
+        """`answer` or `cancel`, without a server."""
+        from ramify.pursuing import act_for
+
+        try:
+            return act_for(settings, self.store, self._take, what, id, wish)
+        finally:
+            self._index()
 
     def listen(self, wanted: dict[str, Any], zone: str, tell: Tell, stopping: threading.Event) -> Answer:
         """Hears a broker until it is told to stop, or until there is nothing more to hear."""

@@ -212,9 +212,10 @@ class Nowhere:
 class ThroughServer:
     """A server that writes to the very store that we would write to; when it goes, we do."""
 
-    def __init__(self, server: ServerAt, settings: Settings) -> None:
+    def __init__(self, server: ServerAt, store: str, own: Callable[[], Destination]) -> None:
         self._server: ServerAt | None = server
-        self._settings = settings
+        self._store = store
+        self._open = own
         self._local: Destination | None = None
 
     def send(self, batch: Sequence[Record]) -> None:
@@ -223,7 +224,7 @@ class ThroughServer:
                 self._server.send(batch)
                 return
             except Away as problem:
-                log.info("%s; records go to %s", problem, self._settings.store)
+                log.info("%s; records go to %s", problem, self._store)
                 self._server = None
         self._own().send(batch)
 
@@ -232,7 +233,7 @@ class ThroughServer:
 
     def _own(self) -> Destination:
         if self._local is None:
-            self._local = local_store(self._settings)
+            self._local = self._open()
         return self._local
 
 
@@ -247,7 +248,7 @@ def destination(settings: Settings, direct: bool) -> Destination:
     if settings.server and not direct:
         return ServerAt(settings.server, settings.token)
     server = server_of(settings)
-    return local_store(settings) if server is None else ThroughServer(server, settings)
+    return local_store(settings) if server is None else ThroughServer(server, settings.store, partial(local_store, settings))
 
 
 def server_of(settings: Settings) -> ServerAt | None:

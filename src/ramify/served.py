@@ -10,7 +10,9 @@ from typing import Any
 
 import msgspec
 
+from ramify.acting import Acting, Reached, reaching
 from ramify.app import Ramify
+from ramify.capture.a2a_client.tape import Place
 from ramify.capture.cleaner import Cleaner
 from ramify.event_log import EventLog
 from ramify.following import Following
@@ -22,6 +24,7 @@ from ramify.pipeline import Pipeline
 from ramify.query.changes import change_shapes
 from ramify.query.service import Answer
 from ramify.reconciling.alone import Periodic, alone
+from ramify.recording import Nowhere
 from ramify.settings import Settings
 from ramify.storage.base import Store, StoreDown
 from ramify.wiring import bounds_of, check_spool, follow, now, open_store, process_name, spool_folder, taken_by
@@ -60,6 +63,8 @@ class Served(Ramify):
         self.proxy: Any = None  # these are set when the server listens
         self.demonstration: Any = None
         self.agents: Any = None
+        self.address = ""
+        self.acting = Acting(store, self._reach)
         self.started = now()
         self._numbers: Iterator[int] = iter(range(1, 1 << 62))
         with taken_by(store):
@@ -67,6 +72,13 @@ class Served(Ramify):
         self.session_secret = self._secret
         self._reconciling: Periodic | None = None
         self.events = EventLog(store, self._commit, self.project, now, bounds_of(settings))
+
+    def _reach(self, project: str) -> Reached:
+        """Agents are reached as clients reach them, so that what is said is seen on its way; not a second time from here."""
+        addresses = {name: f"{self.address}/a2a/{name}" for name in self.settings.a2a}
+        token = {"x-ramify-token": self.token} if self.token else {}
+        own = {"x-ramify-project": project, **token}
+        return reaching(addresses, lambda project: Place(Nowhere(), project, now), lambda project: own)(project)
 
     def _pipeline(self) -> Pipeline | RemotePipeline:
         """A file is written by a process of its own; what lives in our memory can only be written by us."""
@@ -138,6 +150,7 @@ class Served(Ramify):
             "uptime_s": (now() - self.started) / 1e6,
             "store": self.store.url,
             "upstream": self.settings.anthropic_upstream,
+            "agents": self.settings.a2a,
             "capture": state,
         }
 

@@ -32,6 +32,7 @@ class Running(Served, Protocol):
     proxy: Any
     demonstration: Any
     agents: Any
+    address: str
 
     @property
     def pipeline(self) -> Sink: ...
@@ -96,7 +97,8 @@ async def listening(ramify: Running, clock: Callable[[], int]) -> AsyncIterator[
         await web.SockSite(runner, listener, backlog=BACKLOG).start()
         host, port = listener.getsockname()[:2]
         shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-        yield f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+        ramify.address = f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+        yield ramify.address
     finally:
         await demonstration.close()
         await runner.cleanup()

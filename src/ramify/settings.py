@@ -29,7 +29,8 @@ from ramify.setting_readers import (
 class Setting(Struct, frozen=True):
     """`area` says which commands have a flag for it: "store" all, "address" those that talk to a server,
     "capture" those that start one, "watch" those that can follow transcripts, "recording" those that report,
-    "reading" those that read messages of a mesh. `default` is written as a person would write it."""
+    "reading" those that read messages of a mesh, "agents" those that reach A2A agents. `default` is written as a person
+    would write it."""
 
     name: str
     area: str
@@ -101,7 +102,7 @@ SETTINGS = (
     ),
     Setting(
         "a2a",
-        "capture",
+        "agents",
         None,
         read_agents,
         "planner=http://127.0.0.1:9000",

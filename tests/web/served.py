@@ -118,6 +118,7 @@ class Small:
         self.session_secret = b"a secret of the store's own"
         ingest = Ingest(self.questions.store)
         self.events = EventLog(self.questions.store, lambda batch: store_all(ingest, batch), "default", self.clock)
+        self.acting = self
 
     @property
     def agents(self) -> Serve:
@@ -136,6 +137,13 @@ class Small:
     def observe(self, seen: Observation) -> None:
         self.observed.append(seen)
 
+    async def answer(self, id: str, text: str, data: Any) -> Answer:
+        self.acts.append(("answer", id, text or repr(data)))
+        return {"task": id, "agent": "a", "message": "m", "status": "working"}
+
+    async def cancel(self, id: str) -> Answer:
+        self.acts.append(("cancel", id))
+        return {"items": [], "next": None}
     async def reconcile_session(self, session: str) -> Answer:
         return {"checked": 0}
 

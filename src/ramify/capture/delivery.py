@@ -34,12 +34,22 @@ class ServerAt:
 
     def store(self) -> str | None:
         """The store that it writes to; None where no server of ours answers, or not to us."""
+        found = self._health().get("store")
+        return found if isinstance(found, str) else None
+
+    def agents(self) -> dict[str, str]:
+        """The A2A agents that were named when it was started, and their addresses."""
+        found = self._health().get("agents")
+        pairs = found.items() if isinstance(found, dict) else ()
+        return {name: url for name, url in pairs if isinstance(url, str)}
+
+    def _health(self) -> dict[str, Any]:
         try:
             status, body = self._ask("GET", HEALTH, None)
         except Away:
-            return None
+            return {}
         answer = parsed(body) if status == 200 else None
-        return answer["store"] if isinstance(answer, dict) and isinstance(answer.get("store"), str) else None
+        return answer if isinstance(answer, dict) else {}
 
     def _post(self, path: str, body: bytes) -> None:
         status, answer = self._ask("POST", path, body)

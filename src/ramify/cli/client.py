@@ -11,6 +11,7 @@ from ramify.query.service import NotFound
 from ramify.settings import Settings
 
 ASK_TIMEOUT = 10.0
+ACT_TIMEOUT = 180.0
 SILENCE = 60.0  # a live feed that says nothing for so long, not even a comment, is taken for dead
 
 
@@ -51,6 +52,20 @@ class Server:
         with self.get(f"/api/{path}{query}", {}, ASK_TIMEOUT) as response:
             status, body = response.status, response.read()
         answer = parsed(body)
+        if status == 200 and answer is not None:
+            return answer
+        raise refusal(self.address, status, answer)
+
+    def post(self, path: str, body: Any) -> Any:
+        """An act of the server's; whoever it has to ask may take a while."""
+        headers = self.headers() | {"content-type": "application/json"}
+        try:
+            connection = self.connect(ACT_TIMEOUT)
+            connection.request("POST", f"/api/{path}", json.dumps(body).encode(), headers)
+            with connection.getresponse() as response:
+                status, answer = response.status, parsed(response.read())
+        except (OSError, HTTPException) as problem:
+            raise Unreachable(f"no Ramify server answers at {self.address}") from problem
         if status == 200 and answer is not None:
             return answer
         raise refusal(self.address, status, answer)

@@ -1,7 +1,7 @@
 """What the command line needs of the rest: the surface of `ramify.app`, and nothing beside it."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -16,6 +16,14 @@ Tell = Callable[[dict[str, Any]], None]
 """Called with what was just stored."""
 
 
+class Audience(Protocol):
+    """Who sees tasks being followed. `asks` is None where nobody is there to answer questions."""
+
+    asks: Callable[[dict[str, Any]], Awaitable[str]] | None
+
+    def see(self, task: dict[str, Any], tree: Callable[[], dict[str, Any]]) -> None: ...
+
+
 class Opened(Protocol):
     """A store that is open."""
 
@@ -27,6 +35,8 @@ class Opened(Protocol):
     def withdraw(self, child: str) -> dict[str, Any]: ...
     def import_paths(self, paths: list[Path], format: str, progress: Progress, zone: str = "") -> dict[str, Any]: ...
     def watch(self, roots: list[Path], tell: Tell, stopping: threading.Event) -> None: ...
+    def follow(self, settings: Settings, wish: dict[str, Any], audience: Audience) -> dict[str, Any]: ...
+    def act(self, settings: Settings, what: str, id: str, wish: dict[str, Any]) -> dict[str, Any]: ...
     def listen(self, wanted: dict[str, Any], zone: str, tell: Tell, stopping: threading.Event) -> dict[str, Any]: ...
     def rebuild(self, dry_run: bool, progress: Progress) -> dict[str, Any]: ...
     def reconcile(self) -> dict[str, Any]: ...

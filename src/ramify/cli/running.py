@@ -36,7 +36,7 @@ class Answering(NamedTuple):
 
 
 def run_options(parser: Parser) -> None:
-    add_settings(parser, "store", "address", "capture")
+    add_settings(parser, "store", "address", "capture", "agents")
     add_color(parser)
     parser.add_argument(
         "command",

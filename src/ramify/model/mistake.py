@@ -9,3 +9,11 @@ class UserMistake(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} — {self.hint}" if self.hint else self.message
+
+
+class Conflict(UserMistake):
+    """What is asked for does not fit how things stand."""
+
+
+class Refused(UserMistake):
+    """Somebody else, who had to be asked, says no or nothing."""

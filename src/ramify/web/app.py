@@ -3,6 +3,7 @@
 from aiohttp import web
 
 from ramify.web import (
+    agent_acts,
     calls,
     conversations,
     demo,
@@ -97,6 +98,10 @@ ROUTES = (
     Route("GET", "/api/all/events", operator.events, "Events of every session, newest first", "[LoggedEvent]",
           (*event_questions.EQUAL, SESSION, PROJECT, *PAGE)),
     Route("GET", "/api/session/info", events.info, "How much the caller's session holds", "SessionAnswer"),
+    Route("POST", "/api/tasks/{id}/answer", agent_acts.answered, "Answer a task that waits for input", "Answered",
+          takes="NewAnswer"),
+    Route("POST", "/api/tasks/{id}/cancel", agent_acts.canceled, "Ask to cancel a task and what it started",
+          "[Cancellation]", takes="Object"),
 )  # fmt: skip
 
 # Traffic that is watched on its way to its own server; the last two are a client's own, not questions to us.

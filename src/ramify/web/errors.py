@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from ramify.model.mistake import UserMistake
+from ramify.model.mistake import Conflict, UserMistake
+from ramify.model.mistake import Refused as AgentRefused
 from ramify.query.service import Ambiguous, BadQuestion, NotFound
 from ramify.storage.base import StoreDown
 from ramify.web.served import CAPTURED, Serve
@@ -52,6 +53,10 @@ def explained(error: Exception) -> web.Response | None:
         case Ambiguous():
             hint = "Use one of the candidates' ids, or the exact form protocol:kind:value"
             return failure(409, "ambiguous", said(error), hint, {"candidates": error.candidates})
+        case Conflict():
+            return failure(409, "conflict", error.message, error.hint)
+        case AgentRefused():
+            return failure(502, "agent_refused", error.message, error.hint)
         case UserMistake():
             return failure(400, "bad_request", error.message, error.hint)
         case StoreDown():

@@ -110,6 +110,7 @@ class Health(Struct, kw_only=True):
     store: str
     upstream: str
     capture: Capture
+    agents: dict[str, str] = {}  # A2A agents that were named, and where they are
 
 
 class Unreadable(Struct):

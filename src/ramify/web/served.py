@@ -51,6 +51,13 @@ class Demonstration(Protocol):
         """The session that begins to play; None while another still does."""
 
 
+class Acting(Protocol):
+    """Asks agents to do something."""
+
+    async def answer(self, id: str, text: str, data: Any) -> Answer: ...
+    async def cancel(self, id: str) -> Answer: ...
+
+
 class Served(Protocol):
     @property
     def questions(self) -> Questions: ...
@@ -80,6 +87,8 @@ class Served(Protocol):
     def observe(self, seen: Observation) -> None:
         """Takes what a program reports; never waits and never raises."""
 
+    @property
+    def acting(self) -> Acting: ...
     async def reconcile_session(self, session: str) -> Answer:
         """Asks the agents about the open tasks of a session, at once."""
 

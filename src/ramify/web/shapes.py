@@ -254,6 +254,32 @@ class NewLink(Struct, forbid_unknown_fields=True):
     parent: str
 
 
+class NewAnswer(Struct, forbid_unknown_fields=True):
+    """To a task that waits for input: a text, or the data that a form asked for."""
+
+    text: str = ""
+    data: Any = None
+
+
+class Answered(Struct):
+    """Sent; what the agent makes of it is seen later. `status` is what it said at once."""
+
+    task: str
+    agent: str
+    message: str
+    status: Status | None
+
+
+class Cancellation(Struct):
+    """What became of one task. Not `asked`: it was over. `error`: the agent said no, or nothing."""
+
+    task: str
+    agent: str
+    asked: bool
+    status: Status | None
+    error: str | None
+
+
 class Taken(Struct):
     """How many records were taken; they are stored a moment later."""
 
@@ -272,5 +298,5 @@ class Nothing(Struct):
 
 SHAPES: tuple[type[Struct], ...] = (
     Task, TaskTree, Tree, Artifact, Call, ToolCall, Reasoning, Message, Conversation, Why, Breakdown, Object, Error,
-    NewLink, Batch, Taken, Playing, Nothing,
+    NewLink, NewAnswer, Answered, Cancellation, Batch, Taken, Playing, Nothing,
 )  # fmt: skip

@@ -28,7 +28,7 @@ class Front:
 
 
 @asynccontextmanager
-async def watched(addresses: dict[str, str], sink: Sink, body_limit: int = BODY_LIMIT) -> AsyncIterator[Front]:
+async def watched(addresses: dict[str, str], sink: Sink, body_limit: int = BODY_LIMIT, port: int = 0) -> AsyncIterator[Front]:
     numbers = count(1)
     agents = Agents(
         addresses, sink, "default", lambda: time.time_ns() // 1000, lambda: f"run-{next(numbers)}", body_limit
@@ -37,7 +37,7 @@ async def watched(addresses: dict[str, str], sink: Sink, body_limit: int = BODY_
     application.router.add_route("*", "/{path:.*}", agents.handle)
     runner = web.AppRunner(application, shutdown_timeout=1.0, **SERVER_OPTIONS)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
     port = runner.addresses[0][1]
     try:
         yield Front(f"http://127.0.0.1:{port}", port, agents)

@@ -11,6 +11,13 @@ export interface AgentShare {
   skewMs: number | null;
 }
 
+export interface Answered {
+  task: string;
+  agent: string;
+  message: string;
+  status: "pending" | "submitted" | "working" | "input-required" | "auth-required" | "completed" | "failed" | "canceled" | "rejected" | "unknown" | null;
+}
+
 export interface Artifact {
   artifactId: string;
   name: string | null;
@@ -70,6 +77,14 @@ export interface Call {
   observations: Array<string>;
   sources: Array<string>;
   project: string;
+}
+
+export interface Cancellation {
+  task: string;
+  agent: string;
+  asked: boolean;
+  status: "pending" | "submitted" | "working" | "input-required" | "auth-required" | "completed" | "failed" | "canceled" | "rejected" | "unknown" | null;
+  error: string | null;
 }
 
 export interface Candidate {
@@ -243,6 +258,7 @@ export interface Health {
   store: string;
   upstream: string;
   capture: Capture;
+  agents?: Record<string, string>;
 }
 
 export interface Hit {
@@ -359,6 +375,11 @@ export interface Move {
 export interface Named {
   id: string;
   title: string;
+}
+
+export interface NewAnswer {
+  text?: string;
+  data?: unknown;
 }
 
 export interface NewLink {

@@ -12,6 +12,8 @@ from ramify.model.observation import Outcome, Record
 from ramify.protocols.wire.coding import decode, encodings_of
 
 EVENT_STREAM = b"text/event-stream"
+LOOK = b"x-ramify-follow"
+"""On requests of our own that only look, wherever they pass."""
 
 
 class FramedExchange:
@@ -141,7 +143,8 @@ class FramedExchange:
 
     def _fields(self, fields: RawHeaders) -> dict[str, str]:
         joined: dict[str, str] = {}
-        for name, value in texts(tuple(pair for pair in fields if not pair[0].lower().startswith(OURS))):
+        shown = tuple(pair for pair in fields if pair[0].lower() == LOOK or not pair[0].lower().startswith(OURS))
+        for name, value in texts(shown):
             key = name.lower()
             joined[key] = f"{joined[key]}, {value}" if key in joined else value
         return redact_header_fields(joined, self._secret_names)
