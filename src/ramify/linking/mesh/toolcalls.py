@@ -5,6 +5,7 @@ the same id, so the id alone proves nothing.
 """
 
 from ramify.linking.mesh import names
+from ramify.linking.mesh.deliveries import evidence
 from ramify.linking.mesh.rows import SYNTHETIC
 from ramify.linking.mesh.writing import Writing
 from ramify.model.entity import ToolCall
@@ -18,12 +19,13 @@ TIMED_OUT = "timed out after"
 def decided(work: Writing, message: MeshMessage, asked: ToolAsked, caller: str) -> None:
     row = opened(work, message, asked.call, asked.name, DECIDED)
     row.args, row.call = asked.args, caller
+    row.observation = evidence(message)
 
 
 def started(work: Writing, message: MeshMessage, told: ToolStarted) -> None:
     row = lacking(work, told.call, told.name, STARTED) or opened(work, message, told.call, told.name, STARTED)
     reach(row, STARTED)
-    row.begun, row.args = message.at, told.args
+    row.begun, row.args, row.observation = message.at, told.args, evidence(message)
     if told.group:
         row.details["parallel_group_id"] = told.group
     close_when_whole(work, row)
@@ -33,7 +35,7 @@ def returned(work: Writing, message: MeshMessage, told: ToolReturned) -> None:
     row = lacking(work, told.call, told.name, RETURNED) or opened(work, message, told.call, told.name, RETURNED)
     reach(row, RETURNED)
     row.closed, row.status, row.result, row.error = message.at, told.status, told.result, told.error
-    row.result_source = "wire"
+    row.result_source, row.observation = "wire", evidence(message)
     if told.word:
         row.details["result_status"] = told.word
     if told.child:
