@@ -63,7 +63,7 @@ class EventLog:
         self.bounds = bounds or Bounds()
         self.patience = USUAL
         self.evicted = 0
-        self._commit = commit
+        self.commit = commit
         self._clock = clock
         self._active: dict[str, int] = {}  # of a bounded store: who was heard of when, oldest first
         self._followed: dict[str, int] = {}
@@ -102,7 +102,7 @@ class EventLog:
             if isinstance(kept, Record) and kept.id not in batch and self.store.load("events", kept.id) is None:
                 batch[kept.id] = kept
         if batch:
-            self._commit(list(batch.values()))
+            self.commit(list(batch.values()))
         self._let_go(session)
         return [one if isinstance(one, Outcome) else self._outcome(one, batch) for one in taken]
 
@@ -131,7 +131,7 @@ class EventLog:
         row = session_row(self.store, self.project, session)
         if row is None or not (row.events or row.objects or row.tasks or row.operations):
             return 0
-        self._commit([clearing(Entry(self.project, self._clock(), session, row.epoch), reason)])
+        self.commit([clearing(Entry(self.project, self._clock(), session, row.epoch), reason)])
         return row.events + row.objects
 
     def writer_of(self, operation: str) -> str:

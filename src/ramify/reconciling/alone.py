@@ -12,7 +12,8 @@ import msgspec
 
 from ramify.ingest import Ingest
 from ramify.model.mistake import UserMistake
-from ramify.reconciling.run import GRACE_SECONDS, Reconciler, Report
+from ramify.reconciling.report import Report
+from ramify.reconciling.run import GRACE_SECONDS, Reconciler
 from ramify.storage.base import StoreDown
 
 log = logging.getLogger("ramify")

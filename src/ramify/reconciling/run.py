@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import aiohttp
-from msgspec import Struct, field
 
 from ramify.event_log import EventLog
 from ramify.linking.operations.rows import open_tasks
@@ -19,6 +18,9 @@ from ramify.reconciling.a2a_agent import A2aAgent
 from ramify.reconciling.asking import ask_a2a, ask_mcp
 from ramify.reconciling.deciding import Answered, Known, decide
 from ramify.reconciling.mcp_agent import McpAgent
+from ramify.reconciling.open_tasks import standing
+from ramify.reconciling.report import Report
+from ramify.reconciling.watched import LOOKED_BACK, watched_tasks
 from ramify.reconciling.wire import SECONDS, AgentError
 from ramify.storage.base import Store
 
@@ -28,17 +30,6 @@ SELDOM_SECONDS = 1800  # an agent that waits for an answer of ours is not moved 
 MOST = 100_000
 NOT_IN_A_NAME = "".join(chr(code) for code in range(128) if not chr(code).isalnum())
 MISSED = "missed:"
-
-
-class Report(Struct):
-    checked: int = 0
-    corrected: int = 0
-    unchanged: int = 0
-    missing: int = 0
-    anomalies: int = 0
-    errors: list[dict[str, str]] = field(default_factory=list)
-    startedAt: str | None = None
-    endedAt: str | None = None
 
 
 class Reconciler:
@@ -66,11 +57,16 @@ class Reconciler:
         timeout = aiohttp.ClientTimeout(total=SECONDS)
         async with aiohttp.ClientSession(timeout=timeout, trust_env=False) as http:
             await asyncio.gather(*(self._agent(http, agent, tasks, report) for agent, tasks in waiting.items()))
+        if session is None:
+            named = {name: url for name, url in self._addresses.items() if name not in skip}
+            await watched_tasks(self.store, self.events.commit, named, self._clock, grace_seconds, report)
         report.endedAt = iso(self._clock())
         return report
 
     def anything_open(self) -> bool:
-        return bool(self.store.span(open_tasks(self.project), 0, 1 << 62, 1, False))
+        if self.store.span(open_tasks(self.project), 0, 1 << 62, 1, False):
+            return True
+        return bool(self._addresses and standing(self.store, self._clock() - LOOKED_BACK).open)
 
     # -- whom to ask --------------------------------------------------------------------------------------------------
 
