@@ -173,12 +173,14 @@ class Ramify:
             self._index()
         return report
 
-    def reconcile(self) -> Answer:
-        """Asks the agents about every open task."""
+    def reconcile(self, agents: dict[str, str] | None = None) -> Answer:
+        """Asks the agents about every open task: of the event log, and of A2A agents that were named."""
+        from ramify.pursuing import reconcile_for
         from ramify.reconciling.alone import alone
 
         events = EventLog(self.store, self._commit, self.project, now, bounds_of(self.settings))
-        return asyncio.run(alone(self.ingest, self.reconciler(events), now))
+        report = asyncio.run(alone(self.ingest, self.reconciler(events), now))
+        return {**report, "a2a": reconcile_for(self.settings.a2a if agents is None else agents, self.store, self._take)}
 
     def reconciler(self, events: EventLog) -> "Reconciler":
         from ramify.reconciling.run import Reconciler

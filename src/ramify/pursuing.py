@@ -17,17 +17,21 @@ from ramify.capture.a2a_client.follower import Follower, NotThere, Watcher
 from ramify.capture.a2a_client.forest import Followed
 from ramify.capture.a2a_client.peer import Gone, NoCard, Peer
 from ramify.capture.a2a_client.tape import Place
+from ramify.capture.a2a_reconcile import reconcile_a2a
 from ramify.capture.delivery import ServerAt
 from ramify.capture.outbox import Away, Destination, Outbox
 from ramify.capture.tee import Sink
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation, Record
+from ramify.open_tasks import standing
 from ramify.query.errors import NotFound
 from ramify.recording import ThroughServer, server_of
 from ramify.settings import Settings
 from ramify.storage.base import Store
 
 SECONDS_TO_STORE = 60.0
+ASKED_FOR = 30 * 24 * 3600 * 1_000_000
+"""Microseconds. A task that has not ended in a month is not asked about any more."""
 Take = Callable[[list[Observation]], int]
 Shown = dict[str, Any]
 
@@ -135,6 +139,23 @@ def act_for(settings: Settings, store: Store, take: Take, what: str, id: str, wi
         return asyncio.run(acting.cancel(id) if what == "cancel" else acting.answer(id, wish["text"], wish["data"]))
     finally:
         outbox.flush(SECONDS_TO_STORE)
+
+
+def reconcile_for(agents: Mapping[str, str], store: Store, take: Take) -> dict[str, Any]:
+    """How A2A tasks stand that are not known to have ended, asked of the agents that were named; what they say is stored."""
+    held = standing(store, now() - ASKED_FOR)
+    outbox = Outbox(lambda: Here(take))
+    asked: dict[str, Any] = {"asked": 0, "moved": {}, "missing": [], "silent": {}}
+    try:
+        for project, tasks in held.open.items() if agents else ():
+            told = asyncio.run(reconcile_a2a(agents, tasks, Place(outbox, project, now), held.over))
+            asked["asked"] += told.asked
+            asked["moved"] |= told.moved
+            asked["missing"] += told.missing
+            asked["silent"] |= told.silent
+    finally:
+        outbox.flush(SECONDS_TO_STORE)
+    return asked
 
 
 def outcome_of(follower: Follower, agent: str) -> Outcome:

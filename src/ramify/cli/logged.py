@@ -61,14 +61,24 @@ def events(session: Session) -> int:
     return show_page(session, answer, lines, NOTHING_FITS if asked.session or any(fields.values()) else NOTHING_YET)
 
 
+def reconcile_options(parser: Parser) -> None:
+    add_reading(parser, "agents")
+
+
 def reconcile(session: Session) -> int:
     with session.opened(write=True) as store:
-        report = store.reconcile()
+        report = store.reconcile(session.settings.a2a)
     if session.output.json:
         session.output.document(report)
         return 0
     counts = ("corrected", "unchanged", "missing", "anomalies")
     session.output.lines([f"asked about {plural(report['checked'], 'task')}: " + ", ".join(f"{report[name]} {name}" for name in counts)])
+    asked = report["a2a"]
+    if asked["asked"]:
+        words = f"asked about {plural(asked['asked'], 'A2A task')}: {len(asked['moved'])} answered, {len(asked['missing'])} not known"
+        session.output.lines([words])
+    for name, reason in asked["silent"].items():
+        session.output.say(f"{one_line(name)}: {one_line(reason)}")
     for error in report["errors"]:
         session.output.say(f"{one_line(error['agentId'])}: {one_line(error['reason'])}")
     return 0
@@ -77,5 +87,5 @@ def reconcile(session: Session) -> int:
 FAMILY = {
     "operations": Part(session_options, operations),
     "events": Part(event_options, events),
-    "reconcile": Part(add_reading, reconcile),
+    "reconcile": Part(reconcile_options, reconcile),
 }

@@ -11,7 +11,6 @@ import pytest
 from ramify.app import Ramify
 from ramify.capture.a2a_client.tape import Place
 from ramify.capture.a2a_reconcile import OpenTask, Reconciled, reconcile_a2a
-from ramify.model.observation import Observation
 from ramify.open_tasks import standing
 from tests.capture.a2a.world import frames, records
 from tests.capture.world import Seen
@@ -70,16 +69,6 @@ async def test_an_agent_that_is_gone_and_a_task_that_is_forgotten_change_nothing
     assert (report.moved, report.missing, list(report.silent)) == ({}, ["a/t"], ["gone"])
 
 
-class Stored:
-    """A store as a sink."""
-
-    def __init__(self, store: Ramify) -> None:
-        self._store = store
-
-    def put(self, seen: Observation) -> None:
-        self._store.ingest.take([seen])
-
-
 @pytest.mark.parametrize("version", ["1", "03"])
 async def test_what_a_store_holds_open_is_closed_by_asking(version: str, tmp_path: Path) -> None:
     store_url = f"sqlite:{tmp_path}/s.db"
@@ -90,15 +79,21 @@ async def test_what_a_store_holds_open_is_closed_by_asking(version: str, tmp_pat
             told.interrupt()
             await told.over()
         await asyncio.sleep(3)
-        store = Ramify.open(store_url, write=True)
-        held = standing(store.store, 0)
-        report = await reconcile_a2a({"a": only.url, "b": other.url}, held.open["default"], Place(Stored(store), "default", time_now), held.over)
-        after = standing(store.store, 0)
-        store.close()
-    assert [(task.agent, task.near) for task in held.open["default"]] == [("", "a"), ("a", "")]
-    assert (set(report.moved.values()), report.missing, after.open) == ({"completed"}, [], {})
+        held = open_in(store_url)
+        named = ("--a2a", f"a={only.url}", "--a2a", f"b={other.url}", "--store", store_url, "--json")
+        report = json.loads((await asyncio.to_thread(ramify, tmp_path, "reconcile", *named)).stdout)["a2a"]
+    assert [(task.agent, task.near) for task in held["default"]] == [("", "a"), ("a", "")]
+    assert (set(report["moved"].values()), report["missing"], open_in(store_url)) == ({"completed"}, [], {})
     tree = json.loads(ramify(tmp_path, "tree", told.tree["id"], "--json", "--store", store_url).stdout)
     assert [(task["status"], task["agent"]) for task in each(tree)] == [("completed", "a"), ("completed", "b")]
+
+
+def open_in(store_url: str) -> dict[str, list[OpenTask]]:
+    store = Ramify.open(store_url)
+    try:
+        return standing(store.store, 0).open
+    finally:
+        store.close()
 
 
 def time_now() -> int:
