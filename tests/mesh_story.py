@@ -19,7 +19,8 @@ Json = dict[str, Any]
 
 def stamp(second: float) -> str:
     whole = int(second)
-    return f"2026-11-15T10:{whole // 60:02}:{whole % 60:02}.{round((second - whole) * 1e6):06}+00:00"
+    hour = 10 + whole // 3600
+    return f"2026-11-15T{hour}:{whole // 60 % 60:02}:{whole % 60:02}.{round((second - whole) * 1e6):06}+00:00"
 
 
 class Mesh:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.mesh_file import read_line, read_mesh
 from ramify.ingest import Ingest
+from ramify.linking.mesh import settling
 from ramify.model.observation import Observation
 from ramify.query.service import Questions
 from ramify.rebuild import rebuild
@@ -177,3 +178,13 @@ def test_a_line_that_is_no_json_is_kept_and_told_with_its_number(tmp_path: Path)
     store, questions = told([seen for one in read for seen in one.observations])
     assert mesh_verdicts.differences(questions, story.expected("sam", "plain")) == []
     assert store.count_unreadable() == 1
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_live_messages_are_folded_on_top_of_what_is_known(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order in which agents publish, which is not quite that of their clocks, nothing is ever read again."""
+    again: list[str] = []
+    whole = settling.replay
+    monkeypatch.setattr(settling, "replay", lambda world, project, native, *rest: (again.append(native), whole(world, project, native, *rest))[1])
+    told(observed(lines(case)), 1)
+    assert again == []

@@ -109,7 +109,10 @@ class RemotePipeline:
         return self._dropped + int(self._state.get("lost", 0))
 
     def state(self) -> dict[str, object]:
-        return {**self._state, "waiting": len(self._kept), "waiting_bytes": self._bytes, "lost": self.lost}
+        with self._changed:
+            oldest = self._kept[0].at if self._kept else 0
+        lag = max(0, time.time_ns() // 1000 - oldest) // 1000 if oldest else 0
+        return {**self._state, "waiting": len(self._kept), "waiting_bytes": self._bytes, "lost": self.lost, "lag_ms": lag}
 
     def flush(self, seconds: float = 30.0) -> bool:
         end = time.monotonic() + seconds

@@ -160,4 +160,7 @@ def test_tools_messages_thoughts_and_artifacts_are_shown_as_they_were_kept() -> 
     assert ask.tool("call_1")["task"] == "task_root"
     assert [message["blocks"][0]["text"] for message in ask.messages("task_root")["items"]] == ["plan"]
     assert [block["text"] for block in ask.reasoning("task_root")["items"]] == ["hm"]
-    assert ask.task("task_root")["artifacts"] == [{"artifactId": "report", "name": "Report", "parts": [{"text": "a"}, {"text": "b"}]}]
+    assert ask.task("task_root")["artifacts"] == [
+        {"artifactId": "report", "name": "Report", "parts": [{"text": "a"}, {"text": "b"}], "timestamp": "1970-01-01T00:00:00.001200Z"}
+    ]
+    assert [(one["task"], len(one["parts"])) for one in ask.artifacts("task_root", tree=True)["items"]] == [("task_root", 2)]

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from ramify.model.entity import Task
+from ramify.query.resolve import resolve
 from ramify.storage.sqlite import Sqlite
 from tests.event_story import Line, events, interleaved, operations, states, tasks, told
 
@@ -133,6 +134,8 @@ def test_a_call_that_broke_and_the_only_push_that_fits_are_taken_for_one() -> No
     two = told([*broke, webhook("t1", "completed"), webhook("t2", "working")])
     assert [row[5] for row in states(two)] == ["unknown", "completed", "working"]
     assert operations(two)[OP]["taskCount"] == 3
+    [shell] = [row for row in tasks(two) if row.native["agentTaskId"] == "t1"]
+    assert resolve(two, "t1")[1] == resolve(two, "x/t1")[1] == resolve(two, "adcp:task:x/t1")[1] == shell
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import "./styles/run.css";
 import "./styles/transcript.css";
 import "./styles/details.css";
 import "./styles/payload.css";
+import "./styles/kept.css";
 import "./styles/print.css";
 
 const page = document.getElementById("page");

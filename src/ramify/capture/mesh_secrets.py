@@ -10,10 +10,12 @@ SECRET_KEYS = (
     "secret", "clientsecret", "apikey", "privatekey", "cookie", "credential", "credentials",
 )  # fmt: skip
 JWT = re.compile(r"eyJ[\w-]*\.[\w-]*\.[\w-]*=*")
-PROBE = re.compile(
-    rb"authtoken|accesstoken|refreshtoken|idtoken|authorization|password|passwd|secret|apikey|privatekey|cookie|credential"
-    rb"|eyj|bearer"
-)
+SIGNS = (
+    b"authtoken", b"accesstoken", b"refreshtoken", b"idtoken", b"authorization", b"password", b"passwd", b"secret", b"apikey",
+    b"privatekey", b"cookie", b"credential", b"eyj", b"bearer", b"\\u00",
+)  # fmt: skip
+"""Where none of them is in a message, squeezed and in small letters, there is nothing to look for: a search for each is
+many times faster than one pattern, and histories are long."""
 BESIDE = ("user_properties", "metadata")
 VERBATIM = ("tool_args", "args", "response", "contents", "config", "text")
 """What agents said and did. It is theirs to keep or to leave out."""
@@ -21,7 +23,8 @@ VERBATIM = ("tool_args", "args", "response", "contents", "config", "text")
 
 def redact_message(body: bytes) -> bytes:
     """The same bytes where there is nothing to redact, which is almost always so."""
-    if not PROBE.search(body.translate(None, b"_-").lower()) and b"\\u00" not in body:
+    squeezed = body.translate(None, b"_-").lower()
+    if not any(sign in squeezed for sign in SIGNS):
         return body
     try:
         found = json.loads(body)

@@ -58,6 +58,7 @@ def message_shape(row: Message) -> Shape:
         "blocks": value_of(row.blocks) or [],
         "timestamp": iso(row.at),
         "source": row.source,
+        "observation": row.observation or None,
     }
 
 
@@ -83,8 +84,13 @@ def reasoning_shape(row: Note, history: list[Any] | None = None) -> Shape:
 
 
 def artifacts_of(store: Store, task: Task) -> list[Shape]:
-    rows = [row for row in store.among("artifacts", "task", [task.id]) if isinstance(row, Artifact)]
-    return [artifact_shape(store, row) for row in sorted(rows, key=lambda row: (row.at, row.position, row.id))]
+    return [artifact_shape(store, row) for row in artifact_rows(store, [task.id])]
+
+
+def artifact_rows(store: Store, tasks: Sequence[str]) -> list[Artifact]:
+    """Oldest first."""
+    rows = [row for row in store.among("artifacts", "task", list(tasks)) if isinstance(row, Artifact)]
+    return sorted(rows, key=lambda row: (row.at, row.position, row.id))
 
 
 def artifact_shape(store: Store, row: Artifact) -> Shape:
@@ -92,7 +98,7 @@ def artifact_shape(store: Store, row: Artifact) -> Shape:
     for number in range(1, row.more + 1):
         further = store.load("artifact_parts", f"{row.id}.{number}")
         parts += value_of(further.parts) or [] if isinstance(further, ArtifactPart) else []
-    shape = {"artifactId": row.native, "name": row.name or None, "parts": parts, **row.details}
+    shape = {"artifactId": row.native, "name": row.name or None, "parts": parts, **row.details, "timestamp": iso(row.at)}
     return {**shape, "partial": True} if row.partial else shape
 
 

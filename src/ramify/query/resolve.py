@@ -1,8 +1,8 @@
 """From any id that people have at hand to the thing it names."""
 
-from ramify.model.entity import TABLES, Entity
+from ramify.model.entity import TABLES, Entity, Task
 from ramify.query.errors import Ambiguous, NotFound
-from ramify.storage.base import Store
+from ramify.storage.base import Ref, Store
 
 PREFIXES = {"call_": "calls", "task_": "tasks", "tool_": "tools", "conv_": "conversations", "oper_": "operations"}
 NAMES = {
@@ -45,5 +45,15 @@ def _native(store: Store, id: str) -> list[tuple[str, str]]:
     exact = id.split(":", 2)
     if len(exact) == 3 and exact[0] and exact[1]:
         kind = f"{exact[0]}:{exact[1]}"
-        return sorted({(ref.entity, ref.id) for ref in store.refs(exact[2]) if ref.kind == kind})
-    return sorted({(ref.entity, ref.id) for ref in store.refs(id) if ref.entity in TABLES})
+        return sorted({(ref.entity, ref.id) for ref in store.refs(exact[2]) if ref.kind == kind and _still(store, ref)})
+    return sorted({(ref.entity, ref.id) for ref in store.refs(id) if ref.entity in TABLES and _still(store, ref)})
+
+
+def _still(store: Store, ref: Ref) -> bool:
+    """Refs are only ever added. A task that was taken for another for a while had its id, and has it no longer."""
+    row = store.load(ref.entity, ref.id)
+    if not isinstance(row, Task) or not row.protocol or ref.kind == "ramify:task":
+        return True
+    return any(
+        f"{one.protocol}:{one.kind}" == ref.kind and ref.value in (one.value, f"{one.scope}/{one.value}") for one in row.refs
+    )

@@ -216,6 +216,12 @@ class Questions:
         page, after = cut(rows, limit, cursor)
         return {"items": tool_shapes(self.store, page, Content(self.store)), "next": after}
 
+    def artifacts(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
+        """What a task produced, whole, oldest first."""
+        _, row = resolve(self.store, id, ("tasks", "conversations"))
+        page, after = cut(kept.artifact_rows(self.store, self._task_ids(row, tree)), limit, cursor)
+        return {"items": [{"task": one.task, **kept.artifact_shape(self.store, one)} for one in page], "next": after}
+
     def _owners(self, id: str, tree: bool) -> list[str]:
         """Tasks whose tool calls are their own, and not a model call's."""
         _, row = resolve(self.store, id, ("tasks", "conversations", "calls"))

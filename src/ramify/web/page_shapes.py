@@ -139,6 +139,7 @@ class LiveTool(Struct, kw_only=True):
     id: str
     call_id: str
     call: str | None
+    task: str | None
     name: str | None
     status: str
     timestamp: Moment
@@ -153,6 +154,21 @@ class LiveConversation(Struct, kw_only=True):
     calls: int
 
 
+class LiveArtifact(Struct, kw_only=True):
+    """It began, or grew."""
+
+    id: str
+    task: str
+    artifactId: str
+    name: str | None
+
+
+class LiveOperation(Struct, kw_only=True):
+    id: str
+    operationId: str
+    updatedAt: Moment
+
+
 class Gone(Struct):
     kind: str
     id: str
@@ -165,6 +181,8 @@ class Change(Struct, kw_only=True):
     call: Call | None = None
     tool: LiveTool | None = None
     conversation: LiveConversation | None = None
+    artifact: LiveArtifact | None = None
+    operation: LiveOperation | None = None
     gone: Gone | None = None
 
 

@@ -50,6 +50,18 @@ class Progress(Struct):
     failed: int
 
 
+class Artifact(Struct, kw_only=True):
+    """What a task produced; `partial` where its beginning was never seen. It may carry further fields of its protocol."""
+
+    artifactId: str
+    name: str | None
+    parts: list[dict[str, Any]]
+    timestamp: Moment
+    partial: bool = False
+    description: str | None = None
+    task: str | None = None  # in lists of several tasks
+
+
 class Task(Struct, kw_only=True):
     id: str
     title: str | None
@@ -78,6 +90,7 @@ class Task(Struct, kw_only=True):
     project: str
     progress: Progress | None = None
     parent: str | None = None
+    artifacts: list[Artifact] | None = None  # of one task; lists leave them out
 
 
 class TaskTree(Task, kw_only=True):
@@ -139,11 +152,12 @@ class ToolCall(Struct, kw_only=True):
     spawned: list[str]
     result_source: Literal["wire", "history", "child"] | None
     refs: list[Ref]
+    error: str | None = None
 
 
 class Reasoning(Struct, kw_only=True):
     task: str | None
-    call: str
+    call: str | None
     message_id: str | None
     timestamp: Moment
     agent_name: str | None
@@ -166,6 +180,7 @@ class Message(Struct, kw_only=True):
     blocks: list[Any]
     timestamp: Moment
     source: str | None = None  # who reported it; the wire's own have none
+    observation: str | None = None  # where it was seen, in protocols that keep their messages
 
 
 class Breakdown(Struct):
@@ -282,6 +297,6 @@ class Nothing(Struct):
 
 
 SHAPES: tuple[type[Struct], ...] = (
-    Task, TaskTree, Tree, Call, ToolCall, Reasoning, Message, Conversation, Why, Breakdown, Object, Error,
+    Task, TaskTree, Tree, Artifact, Call, ToolCall, Reasoning, Message, Conversation, Why, Breakdown, Object, Error,
     NewLink, NewAnswer, Answered, Cancellation, Batch, Taken, Playing, Nothing,
 )  # fmt: skip

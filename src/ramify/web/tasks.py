@@ -45,6 +45,10 @@ def reasoning(asked: Asked) -> Answer:
     return asked.ramify.questions.reasoning(asked.path["id"], **asked.given)
 
 
+def artifacts(asked: Asked) -> Answer:
+    return asked.ramify.questions.artifacts(asked.path["id"], **asked.given)
+
+
 def messages(asked: Asked) -> Answer:
     return asked.ramify.questions.messages(asked.path["id"], **asked.given)
 

@@ -1,6 +1,6 @@
 /** One function for each question and act. Errors of the server come out as ApiError, with its own words. */
 import type {
-  CacheEntry, Call, Completeness, Conversation, Health, Hit, Message, Named, Observed, Playing, Preview, Reasoning, Skeleton, Stats, Task, ToolCall, Why,
+  Artifact, CacheEntry, Call, Completeness, Conversation, Health, Hit, LoggedEvent, Message, Named, Observed, Playing, Preview, Reasoning, Skeleton, Stats, Task, ToolCall, Why,
 } from "./types.gen";
 
 export interface Listed<Item> {
@@ -92,7 +92,9 @@ export const api = {
   messages: (id: string, cursor: string | null = null, limit = 400) =>
     get<Listed<Message>>(`tasks/${one(id)}/messages`, { limit, cursor }),
   tools: (id: string, tree: boolean, limit = 5000) => get<Listed<ToolCall>>(`tasks/${one(id)}/tools`, { tree, limit }),
-  reasoning: (id: string) => get<Listed<Reasoning>>(`tasks/${one(id)}/reasoning`, { limit: 1000 }),
+  reasoning: (id: string, tree: boolean, limit = 5000) => get<Listed<Reasoning>>(`tasks/${one(id)}/reasoning`, { tree, limit }),
+  artifacts: (id: string, tree: boolean, limit: number) => get<Listed<Artifact>>(`tasks/${one(id)}/artifacts`, { tree, limit }),
+  taskEvents: (id: string) => get<Listed<LoggedEvent>>(`tasks/${one(id)}/events`),
   why: (id: string) => get<Seen<Why>>(`tasks/${one(id)}/why`),
   completeness: (id: string) => get<Seen<Completeness>>(`tasks/${one(id)}/completeness`),
   cache: (id: string) => get<Listed<CacheEntry>>(`tasks/${one(id)}/cache`, { limit: 200 }),

@@ -18,6 +18,16 @@ export interface Answered {
   status: "pending" | "submitted" | "working" | "input-required" | "auth-required" | "completed" | "failed" | "canceled" | "rejected" | "unknown" | null;
 }
 
+export interface Artifact {
+  artifactId: string;
+  name: string | null;
+  parts: Array<Record<string, unknown>>;
+  timestamp: string | null;
+  partial?: boolean;
+  description?: string | null;
+  task?: string | null;
+}
+
 export interface Batch {
   records: Array<Sent>;
 }
@@ -99,6 +109,8 @@ export interface Change {
   call?: Call | null;
   tool?: LiveTool | null;
   conversation?: LiveConversation | null;
+  artifact?: LiveArtifact | null;
+  operation?: LiveOperation | null;
   gone?: Gone | null;
 }
 
@@ -271,6 +283,13 @@ export interface Link {
   evidence: Array<string>;
 }
 
+export interface LiveArtifact {
+  id: string;
+  task: string;
+  artifactId: string;
+  name: string | null;
+}
+
 export interface LiveConversation {
   id: string;
   active: string | null;
@@ -278,10 +297,17 @@ export interface LiveConversation {
   calls: number;
 }
 
+export interface LiveOperation {
+  id: string;
+  operationId: string;
+  updatedAt: string | null;
+}
+
 export interface LiveTool {
   id: string;
   call_id: string;
   call: string | null;
+  task: string | null;
   name: string | null;
   status: string;
   timestamp: string | null;
@@ -327,6 +353,7 @@ export interface Message {
   blocks: Array<unknown>;
   timestamp: string | null;
   source?: string | null;
+  observation?: string | null;
 }
 
 export interface Missing {
@@ -446,7 +473,7 @@ export interface Progress {
 
 export interface Reasoning {
   task: string | null;
-  call: string;
+  call: string | null;
   message_id: string | null;
   timestamp: string | null;
   agent_name: string | null;
@@ -579,6 +606,7 @@ export interface Task {
   project: string;
   progress?: Progress | null;
   parent?: string | null;
+  artifacts?: Array<Artifact> | null;
 }
 
 export interface TaskTree {
@@ -609,6 +637,7 @@ export interface TaskTree {
   project: string;
   progress?: Progress | null;
   parent?: string | null;
+  artifacts?: Array<Artifact> | null;
   children: Array<TaskTree>;
 }
 
@@ -630,6 +659,7 @@ export interface ToolCall {
   spawned: Array<string>;
   result_source: "wire" | "history" | "child" | null;
   refs: Array<Ref>;
+  error?: string | null;
 }
 
 export interface Tree {

@@ -144,7 +144,7 @@ function Parting({ step, a, b }: { step: Step; a: string; b: string }) {
 
 function Thought({ task, action }: { task: string; action: Action | null }) {
   const call = action?.tool.call ?? null;
-  const thoughts = useAnswer(call ? () => api.reasoning(call) : null, `${task}:${call}`);
+  const thoughts = useAnswer(call ? () => api.reasoning(call, false) : null, `${task}:${call}`);
   if (!action) return <div className="faint">did nothing here that the other did</div>;
   return (
     <div>

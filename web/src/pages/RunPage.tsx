@@ -10,6 +10,7 @@ import { NO_PROMPT } from "../state/sources";
 import { firstLine } from "../state/text";
 import type { Tab } from "../state/view";
 import { TABS } from "../state/view";
+import { Artifacts } from "../panes/Artifacts";
 import { Cache } from "../panes/Cache";
 import { CallsTable } from "../panes/CallsTable";
 import { Details } from "../panes/Details";
@@ -26,7 +27,7 @@ import { Link, conversationView, fresh, taskView, useNavigation } from "../ui/na
 import { useTabs } from "../ui/tabs";
 import { NotFound } from "./Unknown";
 
-const WORDS: Record<Tab, string> = { transcript: "Transcript", tree: "Tree", timeline: "Timeline", graph: "Graph", calls: "Calls", cache: "Prompt cache" };
+const WORDS: Record<Tab, string> = { transcript: "Transcript", tree: "Tree", timeline: "Timeline", graph: "Graph", calls: "Calls", cache: "Prompt cache", artifacts: "Artifacts" };
 
 export function RunPage({ subject, id }: { subject: Subject; id: string }) {
   const { view, go, adjust } = useNavigation();
@@ -45,7 +46,7 @@ export function RunPage({ subject, id }: { subject: Subject; id: string }) {
   const parent = task.value?.link?.parent ?? tabs.find((one) => one.id === id)?.parent;
   const tab = (at: number) => () => go({ tab: TABS[at] ?? "transcript" });
   useKeys({
-    tab1: tab(0), tab2: tab(1), tab3: tab(2), tab4: tab(3), tab5: tab(4), tab6: tab(5),
+    tab1: tab(0), tab2: tab(1), tab3: tab(2), tab4: tab(3), tab5: tab(4), tab6: tab(5), tab7: tab(6),
     parent: () => parent && go(taskView(parent)),
     live: () => run.hold(!run.paused),
     close: () => adjust({ selected: null }),
@@ -92,6 +93,8 @@ function Chosen({ run, tab }: { run: Run; tab: Tab }) {
           ))}
         </>
       );
+    case "artifacts":
+      return <Artifacts run={run} />;
     default:
       return <Transcript run={run} />;
   }

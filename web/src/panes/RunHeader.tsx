@@ -90,6 +90,7 @@ function Figures({ run, now }: { run: Run; now: number }) {
     roots.reduce<number | null>((total, node) => (total === null || pick(node) === null ? null : total + (pick(node) ?? 0)), 0);
   const own = sum((node) => (node.calls ? node.cost : 0));
   const tree = sum((node) => node.sums.cost);
+  const seen = roots.some((node) => node.sums.calls > 0); // of agents whose models nobody saw, nobody knows what they cost
   const all = sum((node) => node.sums.tasks - 1) ?? 0;
   const done = sum((node) => node.sums.done - (node.end !== null ? 1 : 0)) ?? 0;
   return (
@@ -98,10 +99,10 @@ function Figures({ run, now }: { run: Run; now: number }) {
       <Figure name="sub-tasks" value={all ? `${done}/${all}` : "none"} />
       <Figure name="model calls" value={String(sum((node) => node.sums.calls) ?? 0)} />
       <Figure name="tools" value={String(sum((node) => node.sums.tools) ?? 0)} />
-      <Figure name="tokens" value={tokens(sum((node) => node.sums.tokens) ?? 0)} />
-      <Figure name="own cost" value={money(own)} />
-      <Figure name="delegated" value={money(own === null || tree === null ? null : tree - own)} />
-      <Figure name="whole tree" value={money(tree)} />
+      <Figure name="tokens" value={seen ? tokens(sum((node) => node.sums.tokens) ?? 0) : "—"} />
+      <Figure name="own cost" value={money(seen ? own : null)} />
+      <Figure name="delegated" value={money(!seen || own === null || tree === null ? null : tree - own)} />
+      <Figure name="whole tree" value={money(seen ? tree : null)} />
     </dl>
   );
 }

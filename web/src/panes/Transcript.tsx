@@ -9,6 +9,7 @@ import { firstLine, peek } from "../state/text";
 import type { Item, ToolUse } from "../state/transcript";
 import { REPEATED, toolSummary } from "../state/transcript";
 import { toggle } from "../state/view";
+import { KeptTurn } from "./KeptTurns";
 import { CertaintyMark, Flags, Status } from "../ui/Marks";
 import { Value, Words } from "../ui/Payload";
 import { Sides } from "../ui/Sides";
@@ -57,6 +58,8 @@ export function Transcript({ run }: { run: Run }) {
   );
 }
 
+const byPerson = (item: Item): boolean => (item.kind === "said" && item.author === "human") || (item.kind === "spoken" && item.side === "human");
+
 function Told({ id, run, depth }: { id: string; run: Run; depth: number }) {
   const telling = useMemo(() => new Telling(id), [id]);
   useStore(telling);
@@ -67,10 +70,10 @@ function Told({ id, run, depth }: { id: string; run: Run; depth: number }) {
   }, [telling, run]);
   if (telling.error) return <Trouble error={telling.error} again={() => void telling.load()} />;
   if (!telling.loaded && !telling.items.length) return <Loading />;
-  const shown = view.onlyPeople ? telling.items.filter((item) => item.kind === "said" && item.author === "human") : telling.items;
+  const shown = view.onlyPeople ? telling.items.filter(byPerson) : telling.items;
   return (
     <div className={`told depth-${Math.min(depth, DEEPEST)}`}>
-      {telling.task && !telling.task.prompt && !view.onlyPeople && <p className="turn faint">Its prompt was not seen: no source showed it.</p>}
+      {telling.task && !telling.task.prompt && !telling.items.some((item) => item.kind === "step") && !view.onlyPeople && <p className="turn faint">Its prompt was not seen: no source showed it.</p>}
       {shown.map((item) => (
         <Turn key={item.key} item={item} telling={telling} run={run} depth={depth} />
       ))}
@@ -110,6 +113,8 @@ function Turn({ item, telling, run, depth }: TurnProperties) {
       return <Card tool={item.tool} child={telling.children.find((child) => child.id === item.tool.child)} run={run} depth={depth} select={select} />;
     case "trouble":
       return <CallTrouble item={item} select={() => select(`call:${item.call.id}`)} />;
+    default:
+      return <KeptTurn item={item} task={telling.task} />;
   }
 }
 

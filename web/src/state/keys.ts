@@ -29,6 +29,7 @@ export const KEYS = [
   ["tab4", ["4"], "graph"],
   ["tab5", ["5"], "calls"],
   ["tab6", ["6"], "prompt cache"],
+  ["tab7", ["7"], "artifacts"],
   ["runs", ["g t"], "runs"],
   ["conversations", ["g c"], "conversations"],
   ["calls", ["g n"], "model calls"],

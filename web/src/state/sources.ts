@@ -1,7 +1,7 @@
 /** Where something was seen: on the wire, or only in what somebody reported. */
 import type { Call, Message } from "../api/types.gen";
 
-const WORDS: Record<string, string> = { wire: "the wire", transcript: "a transcript", stream: "the client's stream", hook: "a hook" };
+const WORDS: Record<string, string> = { wire: "the wire", transcript: "a transcript", stream: "the client's stream", hook: "a hook", a2a: "A2A", sam: "the mesh", adcp: "the event log" };
 
 export const sourceWords = (source: string): string => WORDS[source] ?? source;
 

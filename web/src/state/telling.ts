@@ -1,11 +1,15 @@
 /** What was said in one task: loaded in pages, then call by call as calls change. */
 import { ApiError, api } from "../api/client";
 import type { Call, Change, Message, Task } from "../api/types.gen";
+import type { Rows } from "./kept";
+import { keptProtocol, readKept } from "./kept";
 import { Observable } from "./store";
 import type { Item } from "./transcript";
 import { readTranscript } from "./transcript";
 
 const TOGETHER = 150; // milliseconds in which changes of the same call are asked for once
+
+const NONE: Rows = { messages: [], tools: [], reasoning: [], events: [] };
 
 export class Telling extends Observable {
   task: Task | null = null;
@@ -14,6 +18,8 @@ export class Telling extends Observable {
   error: ApiError | null = null;
   loaded = false;
   private messages: Message[] = []; // in the server's order
+  private rows: Rows | null = null; // of a protocol that keeps them
+  private pause = TOGETHER;
   private calls = new Map<string, Call>();
   private waiting = new Set<string>();
   private timer: ReturnType<typeof setTimeout> | null = null;
@@ -28,7 +34,8 @@ export class Telling extends Observable {
       this.task = task;
       this.children = children.items;
       this.calls = new Map(calls.items.map((call) => [call.id, call]));
-      await this.loadMessages();
+      if (keptProtocol(task)) await this.loadRows();
+      else await this.loadMessages();
       this.error = null;
     } catch (error) {
       this.error = error instanceof ApiError ? error : new ApiError(0, "bug", String(error), "This is our bug");
@@ -52,6 +59,18 @@ export class Telling extends Observable {
     this.messages = fresh;
   }
 
+  private async loadRows(): Promise<void> {
+    const began = performance.now();
+    const [, tools, reasoning, events] = await Promise.all([
+      this.loadMessages(),
+      api.tools(this.id, false),
+      api.reasoning(this.id, false),
+      this.task && keptProtocol(this.task) === "adcp" ? api.taskEvents(this.id) : { items: [] },
+    ]);
+    this.rows = { messages: this.messages, tools: tools.items, reasoning: reasoning.items, events: events.items };
+    this.pause = Math.max(TOGETHER, 3 * (performance.now() - began)); // a long task is read again less often
+  }
+
   hear = (change: Change): void => {
     if (change.call?.task === this.id) {
       this.calls.set(change.call.id, change.call);
@@ -60,12 +79,13 @@ export class Telling extends Observable {
     if (change.task?.id === this.id) this.task = { ...this.task, ...change.task };
     if (change.task?.parent === this.id) this.children = [...this.children.filter((child) => child.id !== change.task?.id), change.task];
     if (change.task?.id === this.id || change.task?.parent === this.id) this.ask(null);
-    if (change.tool && this.calls.has(change.tool.call ?? "")) this.ask(null);
+    if (change.tool && (this.calls.has(change.tool.call ?? "") || change.tool.task === this.id)) this.ask(null);
+    if (change.artifact?.task === this.id) this.ask(null);
   };
 
   private ask(call: string | null): void {
     if (call) this.waiting.add(call);
-    this.timer ??= setTimeout(() => void this.refresh(), TOGETHER);
+    this.timer ??= setTimeout(() => void this.refresh(), this.pause);
   }
 
   private async refresh(): Promise<void> {
@@ -73,8 +93,12 @@ export class Telling extends Observable {
     const wanted = [...this.waiting];
     this.waiting.clear();
     try {
+      if (this.rows) {
+        this.task = await api.task(this.id);
+        await this.loadRows();
+      }
       // What was reported belongs to no call that could be asked for alone.
-      if (this.messages.some((message) => message.source)) await this.loadMessages();
+      else if (this.messages.some((message) => message.source)) await this.loadMessages();
       else for (const call of wanted) this.place(call, (await api.messages(call)).items);
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 404)) for (const call of wanted) this.waiting.add(call); // asked again with the next change
@@ -95,7 +119,7 @@ export class Telling extends Observable {
 
   private tell(): void {
     const calls = [...this.calls.values()].sort((one, other) => (one.opened ?? "").localeCompare(other.opened ?? ""));
-    this.items = readTranscript(this.messages, calls, this.children);
+    this.items = this.task && keptProtocol(this.task) ? readKept(this.task, { ...NONE, ...this.rows, messages: this.messages }, this.children) : readTranscript(this.messages, calls, this.children);
     this.touched();
   }
 }

@@ -1,5 +1,6 @@
 /** Reading order: prompt, then turns of reasoning, words and tools, with sub-tasks where they were started. */
 import type { Call, Message, Task } from "../api/types.gen";
+import type { KeptItem } from "./kept";
 import type { Picture } from "./payload";
 import { pictureOf } from "./payload";
 import { readable } from "./text";
@@ -23,7 +24,8 @@ export type Item =
   | { kind: "words"; key: string; text: string; call: string | null }
   | { kind: "tools"; key: string; tools: ToolUse[]; loops: number }
   | { kind: "spawn"; key: string; tool: ToolUse }
-  | { kind: "trouble"; key: string; call: Call; retries: number };
+  | { kind: "trouble"; key: string; call: Call; retries: number }
+  | KeptItem;
 
 interface Block {
   type?: string;
@@ -132,7 +134,7 @@ function toolOf(block: Block, result: Block | undefined, child: string | null, m
 }
 
 /** Tool calls that follow each other are one block; the same call again and again is said to be the same. */
-function gathered(items: Item[]): Item[] {
+export function gathered(items: Item[]): Item[] {
   const found: Item[] = [];
   for (const item of items) {
     const last = found.at(-1);

@@ -183,6 +183,7 @@ def thought(work: Writing, message: MeshMessage, number: int, part: Thought) -> 
             work.put("notes", fresh)
         row = work.note(work.state.thought)
         row.text += part.text
+        row.observation = fresh.observation  # the last piece: from there, all of it can be found
         row.details["message_ids"] = [*row.details.get("message_ids", []), message.native]
     if part.complete:
         work.state.thought = ""

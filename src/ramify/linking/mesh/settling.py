@@ -1,6 +1,6 @@
 """When a batch is over: every task of which something new was told is folded once, described, and paired with calls."""
 
-from ramify.linking.mesh import names, pairing
+from ramify.linking.mesh import names, pairing, toolcalls
 from ramify.linking.mesh.deliveries import Entry, Read, message_at
 from ramify.linking.mesh.describing import describe
 from ramify.linking.mesh.fold import count, fold, is_ordered
@@ -32,15 +32,12 @@ def bring_up(world: World, project: str, native: str, stir: Stir, read: Read, pr
     if not anew:
         work = Writing(world, project, native, state, anew=False)
         return write(world, work, fresh, last, read, price)
-    return replay(world, project, native, state, read, price)
+    return replay(world, project, native, read, price)
 
 
-def replay(world: World, project: str, native: str, before: State, read: Read, price: Price) -> set[pairing.Bucket]:
+def replay(world: World, project: str, native: str, read: Read, price: Price) -> set[pairing.Bucket]:
     """What was written rests on another order of things."""
     work = Writing(world, project, native, State(), anew=True)
-    for call, same in before.names.items():
-        for occurrence in range(1, len(same) + 1):
-            work.possible("tools", names.tool_id(project, native, call, occurrence))
     stored = world.span(entries(project, native))
     told = [(entry, message) for entry in stored if (message := message_at(world, entry, read)) is not None]
     return write(world, work, told, (0, ""), read, price)
@@ -58,9 +55,11 @@ def write(world: World, work: Writing, told: Told, last: Entry, read: Read, pric
         return again
     place = f"{task.conversation} {task.line}"
     if earlier and not work.anew and state.place != place:
-        return again | replay(world, work.project, work.native, state, read, price)
+        return again | replay(world, work.project, work.native, read, price)
     state.place = place
     work.place(task.conversation, task.line)
+    if work.anew:
+        toolcalls.forget_beyond(work)
     for before, after in work.finish():
         again |= pairing.offered(world, before, after)
     if told or work.anew:

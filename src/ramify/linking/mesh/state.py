@@ -48,7 +48,7 @@ class State(Struct, array_like=True):
     usage: Usage = NOTHING
     calls: int = 0
     tools: int = 0
-    names: dict[str, list[str]] = field(default_factory=dict)  # of the tool calls under one call id, in order
+    repeated: dict[str, int] = field(default_factory=dict)  # how often a call id was used, where more than once
     open_tools: list[str] = field(default_factory=list)  # that lack their start or their result
     open_call: str = ""
     thought: str = ""

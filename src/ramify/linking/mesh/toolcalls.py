@@ -5,6 +5,7 @@ the same id, so the id alone proves nothing.
 """
 
 from ramify.linking.mesh import names
+from ramify.linking.mesh.deliveries import evidence
 from ramify.linking.mesh.rows import SYNTHETIC
 from ramify.linking.mesh.writing import Writing
 from ramify.model.entity import ToolCall
@@ -18,12 +19,13 @@ TIMED_OUT = "timed out after"
 def decided(work: Writing, message: MeshMessage, asked: ToolAsked, caller: str) -> None:
     row = opened(work, message, asked.call, asked.name, DECIDED)
     row.args, row.call = asked.args, caller
+    row.observation = evidence(message)
 
 
 def started(work: Writing, message: MeshMessage, told: ToolStarted) -> None:
     row = lacking(work, told.call, told.name, STARTED) or opened(work, message, told.call, told.name, STARTED)
     reach(row, STARTED)
-    row.begun, row.args = message.at, told.args
+    row.begun, row.args, row.observation = message.at, told.args, evidence(message)
     if told.group:
         row.details["parallel_group_id"] = told.group
     close_when_whole(work, row)
@@ -33,7 +35,7 @@ def returned(work: Writing, message: MeshMessage, told: ToolReturned) -> None:
     row = lacking(work, told.call, told.name, RETURNED) or opened(work, message, told.call, told.name, RETURNED)
     reach(row, RETURNED)
     row.closed, row.status, row.result, row.error = message.at, told.status, told.result, told.error
-    row.result_source = "wire"
+    row.result_source, row.observation = "wire", evidence(message)
     if told.word:
         row.details["result_status"] = told.word
     if told.child:
@@ -56,8 +58,9 @@ def remembered(work: Writing, results: tuple[PastResult, ...]) -> None:
 
 def past_result(work: Writing, row: ToolCall, results: list[PastResult]) -> PastResult | None:
     """The last result is that of the last call, and so on backwards: a compaction drops the oldest."""
-    same = [at for at, name in enumerate(work.state.names[row.native]) if name == row.name]
-    behind = len(same) - 1 - same.index(row.occurrence - 1)
+    later = range(row.occurrence + 1, used(work, row.native) + 1)
+    rows = [work.glance(names.tool_id(work.project, work.native, row.native, occurrence)) for occurrence in later]
+    behind = sum(one is not None and one.name == row.name for one in rows)
     return results[-1 - behind] if behind < len(results) else None
 
 
@@ -92,9 +95,10 @@ def judge(work: Writing, row: ToolCall) -> None:
 
 
 def opened(work: Writing, message: MeshMessage, call: str, name: str, phase: str) -> ToolCall:
-    same = work.state.names.setdefault(call, [])
-    same.append(name)
-    occurrence = len(same)
+    occurrence = used(work, call) + 1
+    if occurrence > 1:
+        work.state.repeated[call] = occurrence
+    work.called.add(call)
     row = ToolCall(
         names.tool_id(work.project, work.native, call, occurrence), call, work.project, name=name, opened=message.at,
         protocol=names.PROTOCOL, task=work.task, args=b"{}", phases=(phase,), occurrence=occurrence,
@@ -106,6 +110,21 @@ def opened(work: Writing, message: MeshMessage, call: str, name: str, phase: str
     work.put("tools", row)
     judge(work, row)
     return row
+
+
+def used(work: Writing, call: str) -> int:
+    """How many calls have this id. Most ids are used once, so only the others are remembered."""
+    first = names.tool_id(work.project, work.native, call, 1)
+    return work.state.repeated.get(call) or int(work.glance(first) is not None)
+
+
+def forget_beyond(work: Writing) -> None:
+    """Calls that another order of the same messages had opened besides."""
+    for call in work.called:
+        occurrence = used(work, call) + 1
+        while work.world.get("tools", id := names.tool_id(work.project, work.native, call, occurrence)) is not None:
+            work.possible("tools", id)
+            occurrence += 1
 
 
 def lacking(work: Writing, call: str, name: str, phase: str) -> ToolCall | None:

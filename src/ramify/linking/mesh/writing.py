@@ -24,6 +24,7 @@ class Writing:
         self.anew = anew
         self._made: dict[tuple[str, str], Entity] = {}
         self._possible: set[tuple[str, str]] = set()
+        self.called: set[str] = set()  # the call ids under which tools were opened
 
     def put(self, table: str, row: Call | Note | ToolCall) -> None:
         self._made[table, row.id] = row
@@ -31,6 +32,11 @@ class Writing:
     def possible(self, table: str, id: str) -> None:
         """A row that another order of the same messages would have written."""
         self._possible.add((table, id))
+
+    def glance(self, id: str) -> ToolCall | None:
+        """A tool call as it is now, to be looked at only."""
+        row = self._made.get(("tools", id)) or (None if self.anew else self.world.get("tools", id))
+        return row if isinstance(row, ToolCall) else None
 
     def tool(self, id: str) -> ToolCall:
         return self._row("tools", id, ToolCall)

@@ -1,0 +1,68 @@
+"""Figures for a monitoring system, in the text form of Prometheus; and whether the process lives and is ready for traffic."""
+
+import asyncio
+import time
+from typing import Any
+
+from aiohttp import web
+
+from ramify.storage.base import StoreDown
+from ramify.web.live import READERS
+from ramify.web.served import RAMIFY, Served
+
+TYPE = "text/plain; version=0.0.4; charset=utf-8"
+FIGURES = (
+    ("ramify_observations_stored_total", "counter", "stored", "observations stored since the start"),
+    ("ramify_observations_lost_total", "counter", "lost", "observations given up for want of room"),
+    ("ramify_observations_unlinked_total", "counter", "unlinked", "observations stored that a bug kept from being linked"),
+    ("ramify_queue_observations", "gauge", "waiting", "observations that wait in memory"),
+    ("ramify_queue_bytes", "gauge", "waiting_bytes", "their size"),
+    ("ramify_spool_observations", "gauge", "spooled", "observations that wait on disk, because the store was away"),
+    ("ramify_spool_bytes", "gauge", "spooled_bytes", "their size"),
+)
+
+
+async def metrics(request: web.Request) -> web.Response:
+    ramify = request.app[RAMIFY]
+    state = ramify.health()["capture"]
+    lines = [line for name, kind, field, words in FIGURES for line in figure(name, kind, words, state.get(field, 0))]
+    lines += figure("ramify_ingest_lag_seconds", "gauge", "age of the oldest observation that is not safe yet", lag(state))
+    lines += figure("ramify_live_readers", "gauge", "readers of the live feed", len(request.app[READERS]))
+    lines += figure("ramify_up_seconds", "gauge", "since the server started", ramify.health()["uptime_s"])
+    took, seq = await asked(ramify)
+    lines += figure("ramify_store_up", "gauge", "whether the store answers", int(seq is not None))
+    lines += figure("ramify_store_seconds", "gauge", "how long the store took to say how far its log goes", took)
+    if seq is not None:
+        lines += figure("ramify_log_sequence", "counter", "how far the log goes", seq)
+    return web.Response(text="\n".join([*lines, ""]), headers={"content-type": TYPE, "cache-control": "no-store"})
+
+
+def figure(name: str, kind: str, words: str, value: Any) -> list[str]:
+    return [f"# HELP {name} {words}", f"# TYPE {name} {kind}", f"{name} {value}"]
+
+
+def lag(state: dict[str, Any]) -> float:
+    return float(state.get("lag_ms") or 0) / 1000
+
+
+async def asked(ramify: Served) -> tuple[float, int | None]:
+    began = time.monotonic()
+    try:
+        seq: int | None = await asyncio.to_thread(ramify.questions.seq)
+    except StoreDown:
+        seq = None
+    return round(time.monotonic() - began, 6), seq
+
+
+async def alive(request: web.Request) -> web.Response:
+    """The process answers: that is all that is asked of it."""
+    return web.json_response({"alive": True})
+
+
+async def ready(request: web.Request) -> web.Response:
+    """Traffic may come. A store that is away is no reason to turn it away: what comes waits in the spool."""
+    ramify = request.app[RAMIFY]
+    state = ramify.health()["capture"]
+    _, seq = await asked(ramify)
+    fit = not state["lost"] or seq is not None
+    return web.json_response({"ready": fit, "store": seq is not None, "waiting": state["waiting"], "spooled": state["spooled"]}, status=200 if fit else 503)
