@@ -173,17 +173,17 @@ class Ramify:
             self._index()
         return report
 
-    def reconcile(self) -> Answer:
-        """Asks the agents about every open task."""
+    def reconcile(self, agents: dict[str, str] | None = None) -> Answer:
+        """Asks the agents about every open task: of the event log, and of A2A agents that were named."""
         from ramify.reconciling.alone import alone
 
         events = EventLog(self.store, self._commit, self.project, now, bounds_of(self.settings))
-        return asyncio.run(alone(self.ingest, self.reconciler(events), now))
+        return asyncio.run(alone(self.ingest, self.reconciler(events, agents), now))
 
-    def reconciler(self, events: EventLog) -> "Reconciler":
+    def reconciler(self, events: EventLog, agents: dict[str, str] | None = None) -> "Reconciler":
         from ramify.reconciling.run import Reconciler
 
-        return Reconciler(self.store, events, self.project, now, self.settings.a2a, os.environ)
+        return Reconciler(self.store, events, self.project, now, self.settings.a2a if agents is None else agents, os.environ)
 
     def _commit(self, batch: Sequence[Observation]) -> None:
         self._take(list(batch))

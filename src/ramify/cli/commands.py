@@ -44,7 +44,7 @@ COMMANDS = (
     Command("unlink", KEEP, "correcting", "say that a task was started by nobody known"),
     Command("answer", KEEP, "acting", "answer an A2A task that waits for input"),
     Command("cancel", KEEP, "acting", "ask to cancel an A2A task, and what it started and is still open"),
-    Command("reconcile", KEEP, "logged", "ask agents how the tasks stand that the event log holds for open"),
+    Command("reconcile", KEEP, "logged", "ask agents how the tasks stand that are not known to have ended"),
     Command("rebuild", KEEP, "upkeep", "derive everything again from what was seen"),
     Command("copy", KEEP, "upkeep", "move a store to another engine; goes on where it was cut, and checks itself"),
     Command("doctor", KEEP, "upkeep", "check store and capture, and say what to do"),

@@ -61,9 +61,13 @@ def events(session: Session) -> int:
     return show_page(session, answer, lines, NOTHING_FITS if asked.session or any(fields.values()) else NOTHING_YET)
 
 
+def reconcile_options(parser: Parser) -> None:
+    add_reading(parser, "agents")
+
+
 def reconcile(session: Session) -> int:
     with session.opened(write=True) as store:
-        report = store.reconcile()
+        report = store.reconcile(session.settings.a2a)
     if session.output.json:
         session.output.document(report)
         return 0
@@ -77,5 +81,5 @@ def reconcile(session: Session) -> int:
 FAMILY = {
     "operations": Part(session_options, operations),
     "events": Part(event_options, events),
-    "reconcile": Part(add_reading, reconcile),
+    "reconcile": Part(reconcile_options, reconcile),
 }
