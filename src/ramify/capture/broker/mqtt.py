@@ -59,7 +59,7 @@ class Mqtt:
             raise UserMistake(f"{host!r} is no MQTT address", "use mqtt://HOST:1883 or mqtts://HOST:8883")
         if place.scheme == "mqtts":
             self._client.tls_set()
-        wanted = Properties(PacketTypes.CONNECT)
+        wanted = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         wanted.SessionExpiryInterval, wanted.ReceiveMaximum = FOREVER, MOST_WAITING
         try:
             self._client.connect(place.hostname, place.port or PORTS[place.scheme], clean_start=False, properties=wanted)
