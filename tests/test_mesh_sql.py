@@ -1,14 +1,18 @@
 """The questions that people ask of a mesh in SQL, over every recorded run at once."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ramify.ingest import Ingest
 from ramify.mesh_sql import bring_up
+from ramify.query.mesh_direct import asks_mesh, mesh_connection, mesh_file
 from ramify.storage.mesh_tables import MeshTables
-from ramify.storage.sqlite import Sqlite
+from ramify.storage.sqlite import Sqlite, open_sqlite
 from tests import story
 from tests.test_mesh_cases import CASES, later, lines, noise, observed, told
 
@@ -125,8 +129,6 @@ def test_what_came_since_is_added_and_another_stores_file_is_begun_anew(tmp_path
     store, _ = told(seen[:20])
     tables = MeshTables(str(tmp_path / "a"), 1)
     bring_up(store, tables)
-    from ramify.ingest import Ingest
-
     Ingest(store).step(seen[20:])
     bring_up(store, tables)
     bring_up(store, tables)
@@ -135,3 +137,20 @@ def test_what_came_since_is_added_and_another_stores_file_is_begun_anew(tmp_path
     assert content(tables) == content(fresh)
     tables.close()
     assert ask(MeshTables(str(tmp_path / "a"), 2), "SELECT count(*) AS n FROM sam_messages") == [{"n": 0}]
+
+
+def test_a_file_beside_the_store_is_brought_up_by_asking_and_can_only_be_read(tmp_path: Path) -> None:
+    assert asks_mesh("SELECT * FROM SAM_messages")
+    assert not asks_mesh("SELECT * FROM ramify_tasks WHERE title = 'sam'")
+    store = open_sqlite(f"sqlite:{tmp_path}/x.db")
+    Ingest(store).step(observed(lines("simple")))
+    connection = mesh_connection(store)
+    assert connection.execute("SELECT count(*) FROM sam_tool_calls").fetchone() == (2,)
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        connection.execute("DELETE FROM messages")
+    connection.close()
+    Ingest(store).step(observed(lines("plain")))
+    assert mesh_file(store) == f"{tmp_path}/x.db.mesh"
+    with closing(sqlite3.connect(mesh_file(store))) as other:
+        assert other.execute("SELECT count(*) FROM sam_interactions").fetchone() == (2,)
+    store.close()

@@ -1,0 +1,40 @@
+"""The connection on which an agent mesh is asked in SQL: a file beside the store, brought up when somebody asks."""
+
+import re
+import sqlite3
+from urllib.parse import quote
+
+from ramify.mesh_sql import bring_up
+from ramify.storage.base import Store
+from ramify.storage.mesh_tables import VIEWS, MeshTables
+
+ASKED = re.compile(rf"\b(?:{'|'.join(VIEWS)})\b", re.IGNORECASE)
+ENDING = ".mesh"
+
+
+def asks_mesh(query: str) -> bool:
+    return ASKED.search(query) is not None
+
+
+def mesh_file(store: Store) -> str:
+    """Where the tables stand; what came since the last time is added to them. Empty: a store in memory has no file."""
+    tables = tables_of(store)
+    tables.close()
+    return f"{store.path}{ENDING}" if store.path else ""
+
+
+def mesh_connection(store: Store) -> sqlite3.Connection:
+    """Up to now, and read-only where it is a file; whoever asks closes it."""
+    tables = tables_of(store)
+    if not store.path:
+        return tables.connection
+    tables.close()
+    place = f"file:{quote(store.path + ENDING)}?mode=ro"
+    return sqlite3.connect(place, uri=True, timeout=5, isolation_level=None)
+
+
+def tables_of(store: Store) -> MeshTables:
+    identity = store.fact("identity")
+    tables = MeshTables(f"{store.path}{ENDING}" if store.path else "", int(identity) if identity is not None else 0)
+    bring_up(store, tables)
+    return tables
