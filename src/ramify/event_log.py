@@ -190,8 +190,15 @@ class EventLog:
         rows = [task for one in operations if isinstance(one, Operation) for task in tasks_of(self.store, one)]
         return task_shapes(self.store, rows, self.patience)
 
+    def sessions(self, limit: int) -> list[Shape]:
+        """Those that hold anything, last active first. To be listed is no sign of life."""
+        rows = self.store.page("sessions", Ask("active", {"project": self.project}, limit))
+        return [self._info(row.name, row) for row in rows if isinstance(row, EventSession)]
+
     def session_info(self, session: str) -> Shape:
-        row = self.session(session) or EventSession("")
+        return self._info(session, self.session(session) or EventSession(""))
+
+    def _info(self, session: str, row: EventSession) -> Shape:
         timeout = self.bounds.timeout_ms * 1000
         active = max(row.active, self._active.get(session, 0))
         there = bool(row.events + row.objects)

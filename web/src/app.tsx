@@ -1,5 +1,5 @@
 /** The frame: header, rail, tabs, and the page that the address names. */
-import { useEffect, useState, useSyncExternalStore } from "react";
+import { Suspense, lazy, useEffect, useState, useSyncExternalStore } from "react";
 import { feed } from "./api/live";
 import { duration, grouped } from "./state/format";
 import type { Page } from "./state/view";
@@ -13,15 +13,23 @@ import { RunPage } from "./pages/RunPage";
 import { Runs } from "./pages/Runs";
 import { Search } from "./pages/Search";
 import { NotFound } from "./pages/Unknown";
+import { Loading } from "./ui/Trouble";
 import { Overlays } from "./ui/Overlays";
 import { useNow } from "./ui/hooks";
 import { useKeys } from "./ui/keyboard";
 import { Link, NavigationProvider, fresh, useNavigation } from "./ui/navigation";
 import { TabsProvider } from "./ui/tabs";
 
+// Of those whose agents are all in one place nobody opens these: they come when they are asked for.
+const Operations = lazy(async () => ({ default: (await import("./pages/Operations")).Operations }));
+const OperationPage = lazy(async () => ({ default: (await import("./pages/OperationPage")).OperationPage }));
+const EventsPage = lazy(async () => ({ default: (await import("./pages/EventsPage")).EventsPage }));
+
 const RAIL: [Page, string, string][] = [
   ["runs", "Runs", "M4 5h12M4 10h12M4 15h8"],
   ["conversations", "Conversations", "M3 4h14v9H9l-4 3v-3H3z"],
+  ["operations", "Operations", "M3 5h4v4H3zM13 3h4v4h-4zM13 12h4v4h-4zM7 7h3v-2h3M10 7v7h3"],
+  ["events", "Events", "M4 4v12M4 6h9l3 2-3 2H4M8 14h8"],
   ["calls", "Calls", "M3 6h10l-3-3M17 14H7l3 3"],
   ["search", "Search", "M9 3a6 6 0 1 0 .01 0M13.5 13.5L18 18"],
   ["compare", "Compare", "M3 4h5v12H3zM12 4h5v12h-5z"],
@@ -38,7 +46,9 @@ export function App() {
         <div className="frame">
           <Rail />
           <main id="main">
-            <CurrentPage />
+            <Suspense fallback={<Loading rows={8} />}>
+              <CurrentPage />
+            </Suspense>
           </main>
         </div>
         <Overlays />
@@ -62,6 +72,12 @@ function CurrentPage() {
       return <Compare />;
     case "health":
       return <HealthPage />;
+    case "operations":
+      return <Operations />;
+    case "operation":
+      return <OperationPage key={view.id} id={view.id} />;
+    case "events":
+      return <EventsPage />;
     case "latest":
       return <Latest />;
     case "task":
@@ -80,6 +96,8 @@ function Header() {
     conversations: () => go(fresh({ page: "conversations" })),
     calls: () => go(fresh({ page: "calls" })),
     health: () => go(fresh({ page: "health" })),
+    operations: () => go(fresh({ page: "operations" })),
+    events: () => go(fresh({ page: "events" })),
     copy: () => void navigator.clipboard.writeText(location.href),
   });
   return (
@@ -100,7 +118,7 @@ function Header() {
 
 function Rail() {
   const { view } = useNavigation();
-  const current = view.page === "task" ? "runs" : view.page === "conversation" ? "conversations" : view.page;
+  const current = view.page === "task" ? "runs" : view.page === "conversation" ? "conversations" : view.page === "operation" ? "operations" : view.page;
   return (
     <nav className="rail" aria-label="pages">
       {RAIL.map(([page, words, path]) => (

@@ -9,6 +9,7 @@ import "./styles/transcript.css";
 import "./styles/details.css";
 import "./styles/payload.css";
 import "./styles/kept.css";
+import "./styles/events.css";
 import "./styles/print.css";
 
 const page = document.getElementById("page");

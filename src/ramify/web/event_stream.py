@@ -32,7 +32,9 @@ def start_of(request: web.Request) -> int | None:
 
 async def streamed(request: web.Request) -> web.StreamResponse:
     ramify = request.app[RAMIFY]
+    named = request.match_info.get("session")
     caller = Caller(request, ramify.session_secret)
+    session = named or caller.session
     try:
         check_names(request.query, {parameter.name: parameter for parameter in STREAMED})
         after = start_of(request)
@@ -40,17 +42,18 @@ async def streamed(request: web.Request) -> web.StreamResponse:
         status, error = failure(mistake, request)
         return web.json_response({"success": False, "error": error, "timestamp": None}, status=status)
     response = web.StreamResponse(headers=HEADERS)
-    caller.tell(response)
+    if not named:
+        caller.tell(response)
     async with registered(request):
         await response.prepare(request)
-        stream = Stream(request, response, ramify.events, caller.session)
-        ramify.events.follows(caller.session, 1)
+        stream = Stream(request, response, ramify.events, session)
+        ramify.events.follows(session, 1)
         try:
             await stream.run(after)
         except (ConnectionError, TimeoutError):
             abort(request)
         finally:
-            ramify.events.follows(caller.session, -1)
+            ramify.events.follows(session, -1)
     return response
 
 

@@ -38,11 +38,13 @@ class Reply(Exception):
 def answering(answer: Answer) -> Serve:
     async def serve(request: web.Request) -> web.StreamResponse:
         ramify = request.app[RAMIFY]
+        named = request.match_info.get("session")  # only in addresses of the operator
         caller = Caller(request, ramify.session_secret)
-        status, body = await answered(answer, request, ramify, caller.session)
+        status, body = await answered(answer, request, ramify, named or caller.session)
         response = web.Response(status=status, body=msgspec.json.encode(body), content_type=JSON)
         response.headers["cache-control"] = "no-store"
-        caller.tell(response)
+        if not named:
+            caller.tell(response)
         return response
 
     return serve

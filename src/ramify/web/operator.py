@@ -14,3 +14,7 @@ def operation(asked: Asked) -> Answer:
 
 def events(asked: Asked) -> Answer:
     return asked.ramify.questions.events(**asked.given)
+
+
+def sessions(asked: Asked) -> Answer:
+    return {"items": asked.ramify.events.sessions(asked.given["limit"]), "next": None}

@@ -7,6 +7,7 @@ PLACES = {
     "tasks": "/api/tasks?roots=true",
     "conversations": "/api/conversations",
     "calls": "/api/calls",
+    "operations": "/api/all/operations",
     "live": "/api/live",
     "health": "/api/health",
     "description": "/api/openapi.json",

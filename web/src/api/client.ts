@@ -1,6 +1,7 @@
 /** One function for each question and act. Errors of the server come out as ApiError, with its own words. */
 import type {
-  Artifact, CacheEntry, Call, Completeness, Conversation, Health, Hit, LoggedEvent, Message, Named, Observed, Playing, Preview, Reasoning, Skeleton, Stats, Task, ToolCall, Why,
+  Artifact, CacheEntry, Call, Completeness, Conversation, EmptiedSession, EventList, Health, Hit, LoggedEvent, Message, Named, Observed, Operation,
+  OperationDetail, Playing, Preview, Reasoning, Reconciliation, SessionInfo, Skeleton, Stats, Task, ToolCall, Why,
 } from "./types.gen";
 
 export interface Listed<Item> {
@@ -79,6 +80,37 @@ async function asked<Answer>(url: string, options: RequestInit = {}): Promise<An
 const one = encodeURIComponent;
 const get = <Answer>(path: string, parameters?: Parameters) => asked<Answer>(address(path, parameters));
 
+interface Enveloped<Data> {
+  data: Data;
+}
+
+/** Errors of the event log say the same in an envelope of their own. */
+export const sessionAddress = (session: string, what: string, given: Parameters = {}): string => address(`sessions/${one(session)}/${what}`, given);
+
+export interface EventFilter {
+  operation: string;
+  agent: string;
+  kind: string;
+  status: string;
+  source: string;
+}
+
+async function eventsOf(session: string, wanted: EventFilter, more: Parameters): Promise<EventList> {
+  const given = { agent_id: wanted.agent, event_type: wanted.kind, status: wanted.status, source: wanted.source, ...more };
+  const named = wanted.operation === "-" ? "operation_id=" : wanted.operation ? `operation_id=${one(wanted.operation)}` : "";
+  const plain = sessionAddress(session, "events", given);
+  const url = named ? `${plain}${plain.includes("?") ? "&" : "?"}${named}` : plain;
+  return (await asked<Enveloped<EventList>>(url)).data;
+}
+
+/** By any of its ids: first whose it is, then everything about it. */
+async function operationOf(id: string): Promise<OperationDetail> {
+  const { operation } = await get<{ operation: Operation }>(`all/operations/${one(id)}`);
+  return (await asked<Enveloped<OperationDetail>>(sessionAddress(operation.session, `operations/${one(operation.operationId)}`))).data;
+}
+
+const act = <Answer>(url: string, method: "POST" | "DELETE") => asked<Enveloped<Answer>>(url, { method, headers: { "content-type": "application/json" } }).then(({ data }) => data);
+
 export type Subject = "task" | "conversation";
 const places = { task: "tasks", conversation: "conversations" } as const;
 
@@ -103,6 +135,12 @@ export const api = {
   call: (id: string) => get<Seen<Call>>(`calls/${one(id)}`),
   conversations: (given: Parameters) => get<Listed<Conversation>>("conversations", given),
   conversation: (id: string) => get<Seen<Conversation>>(`conversations/${one(id)}`),
+  operations: (given: Parameters) => get<Listed<Operation>>("all/operations", given),
+  operation: operationOf,
+  sessions: () => get<Listed<SessionInfo>>("sessions", { limit: 200 }),
+  events: eventsOf,
+  clearSession: (session: string) => act<EmptiedSession>(sessionAddress(session, "events"), "DELETE"),
+  reconcile: (session: string) => act<Reconciliation>(sessionAddress(session, "reconcile"), "POST"),
   search: (q: string, cursor: string | null = null) => get<Listed<Hit> & { indexed: number }>("search", { q, cursor, limit: 100 }),
   stats: () => get<Seen<Stats>>("stats"),
   health: () => get<Seen<Health>>("health"),

@@ -33,6 +33,8 @@ export const KEYS = [
   ["runs", ["g t"], "runs"],
   ["conversations", ["g c"], "conversations"],
   ["calls", ["g n"], "model calls"],
+  ["operations", ["g o"], "operations"],
+  ["events", ["g e"], "events"],
   ["health", ["g h"], "health"],
 ] as const;
 

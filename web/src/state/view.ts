@@ -1,6 +1,6 @@
 /** The address is the state: one pure pair, so that copying the address copies the view. */
 
-export const PAGES = ["runs", "conversations", "calls", "search", "compare", "health", "latest", "task", "conversation", "unknown"] as const;
+export const PAGES = ["runs", "conversations", "calls", "search", "compare", "health", "latest", "operations", "events", "task", "conversation", "operation", "unknown"] as const;
 export type Page = (typeof PAGES)[number];
 export const TABS = ["transcript", "tree", "timeline", "graph", "calls", "cache", "artifacts"] as const;
 export type Tab = (typeof TABS)[number];
@@ -29,11 +29,17 @@ export interface View {
   lanes: boolean;
   a: string;
   b: string;
+  /** Of the event log: whose events, and which. "-" is what names no operation. */
+  session: string;
+  operation: string;
+  agent: string;
+  source: string;
 }
 
 export const START: View = {
   page: "runs", id: "", tab: "transcript", selected: null, pane: "details", words: "", status: "", kind: "", below: null, toggled: [],
   focus: null, from: null, to: null, onlyPeople: false, critical: false, lanes: false, a: "", b: "",
+  session: "", operation: "", agent: "", source: "",
 };
 
 export function parseView(url: URL): View {
@@ -59,6 +65,10 @@ export function parseView(url: URL): View {
     lanes: read("lanes") === "1",
     a: read("a"),
     b: read("b"),
+    session: read("session"),
+    operation: read("operation"),
+    agent: read("agent"),
+    source: read("source"),
   };
 }
 
@@ -72,8 +82,8 @@ function decoded(part: string): string {
 
 function pageOf(first: string, second: string): Page {
   if (first === "") return "runs";
-  if ((first === "task" || first === "conversation") && second) return first;
-  const plain: readonly string[] = ["conversations", "calls", "search", "compare", "health", "latest"];
+  if ((first === "task" || first === "conversation" || first === "operation") && second) return first;
+  const plain: readonly string[] = ["conversations", "calls", "search", "compare", "health", "latest", "operations", "events"];
   return plain.includes(first) && !second ? (first as Page) : "unknown";
 }
 
@@ -96,6 +106,10 @@ export function formatView(view: View): string {
     ["lanes", view.lanes ? "1" : ""],
     ["a", view.a],
     ["b", view.b],
+    ["session", view.session],
+    ["operation", view.operation],
+    ["agent", view.agent],
+    ["source", view.source],
   ];
   const query = given.filter(([, value]) => value !== "").map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
   return query.length ? `${path}?${query.join("&")}` : path;
