@@ -133,3 +133,20 @@ def test_run_starts_a_server_captures_and_prints_the_tree(tmp_path: Path) -> Non
     assert "Say done" in told.stderr
     assert "1 task · 1 model call · 7 tokens" in told.stderr
     assert "x-api-key" in upstream.asked[0][1]
+
+
+def test_lists_and_search_take_filters(home: Path) -> None:
+    roots = asked(home, "tasks", "--roots")["items"]
+    assert asked(home, "tasks", "is:root", "has:subtasks")["items"] == [task for task in roots if task["subtasks"]]
+    assert asked(home, "tasks", "is:root", "-has:subtasks")["items"] == [task for task in roots if not task["subtasks"]]
+    assert asked(home, "calls", "model:nobody*", "--limit", "0")["items"] == []
+    assert asked(home, "conversations", "has:subtasks")["items"]
+    assert asked(home, "search", "cellar", "is:sub", "-wine")["looked"] >= 0
+
+
+def test_a_wrong_filter_is_one_line_and_a_wrong_option_is_still_one(home: Path) -> None:
+    wrong = ramify(home, "tasks", "is:root", "statsu:failed")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr == "ramify: 'statsu:failed', at character 9 of the filter: there is no filter 'statsu' — did you mean status:?\n"
+    assert "has no option '--stauts'" in ramify(home, "tasks", "--stauts").stderr
+    assert "has no option '-x'" in ramify(home, "tasks", "-x").stderr

@@ -243,6 +243,9 @@ class Fault(Struct, kw_only=True):
     message: str
     hint: str
     candidates: list[dict[str, Any]] | None = None
+    word: str | None = None  # of a filter: what is wrong, and where it stands
+    start: int | None = None
+    end: int | None = None
 
 
 class Error(Struct):

@@ -244,6 +244,9 @@ export interface Fault {
   message: string;
   hint: string;
   candidates?: Array<Record<string, unknown>> | null;
+  word?: string | null;
+  start?: number | null;
+  end?: number | null;
 }
 
 export interface Gone {
