@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.filler import write
+from ramify.query.flow import flow
 from ramify.query.service import Questions
 from ramify.storage.sqlite import open_sqlite
 
@@ -26,6 +27,7 @@ ASKED: dict[str, Ask] = {
     "tools": lambda ask, id: ask.tools(id),
     "messages": lambda ask, id: ask.messages(id),
     "reasoning": lambda ask, id: ask.reasoning(id),
+    "flow": lambda ask, id: flow(ask, id),
     "why": lambda ask, id: ask.why(id),
     "tasks": lambda ask, id: ask.tasks(),
     "tasks, roots": lambda ask, id: ask.tasks(roots=True),

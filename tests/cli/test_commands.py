@@ -57,7 +57,7 @@ def test_lists_are_shown_and_are_one_document_as_json(home: Path, command: str) 
     assert len(shown.stdout.splitlines()) > 1
 
 
-@pytest.mark.parametrize("command", ["tree", "show", "messages", "subtasks", "tools", "why"])
+@pytest.mark.parametrize("command", ["tree", "show", "messages", "flow", "subtasks", "tools", "why"])
 @pytest.mark.parametrize("options", [[], ["--tree"]])
 def test_a_task_can_be_asked_each_way(home: Path, command: str, options: list[str]) -> None:
     options = options if command in ("messages", "subtasks", "tools") else []

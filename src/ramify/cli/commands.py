@@ -35,6 +35,7 @@ COMMANDS = (
     Command("tree", ASK, "asking", "a task and everything it started; a conversation and its roots"),
     Command("show", ASK, "asking", "everything known about it"),
     Command("messages", ASK, "asking", "what was said, as a conversation"),
+    Command("flow", ASK, "asking", "everything that happened in it and under it, by time"),
     Command("subtasks", ASK, "asking", "the tasks it gave to others"),
     Command("tools", ASK, "asking", "the tools it used"),
     Command("tool", ASK, "asking", "one tool call: what went in, what came out"),

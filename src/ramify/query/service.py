@@ -223,6 +223,11 @@ class Questions:
         _, row = resolve(self.store, id, ("tasks", "conversations", "calls"))
         return [] if isinstance(row, Call) else self._task_ids(row, tree)
 
+    def calls_of(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
+        """The model calls of a task, oldest first; a report of what the wire shows is left out."""
+        rows, after = cut([call for call in self._calls_of(id, tree) if not (call.relation == "seen" and call.twin)], limit, cursor)
+        return {"items": call_shapes(self.store, rows), "next": after}
+
     def messages(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
         return self._said(id, tree, limit, cursor, Speech(self.store).messages)
 

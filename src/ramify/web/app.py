@@ -53,6 +53,7 @@ ROUTES = (
     Route("GET", "/api/tasks/{id}/messages", tasks.messages, "What was said in a task", "[Message]", UNDER),
     Route("GET", "/api/tasks/{id}/artifacts", tasks.artifacts, "What a task produced, oldest first", "[Artifact]", UNDER),
     Route("GET", "/api/tasks/{id}/events", tasks.events, "What the event log has about a task, oldest first", "[LoggedEvent]"),
+    Route("GET", "/api/tasks/{id}/flow", tasks.flow, "Everything that happened in a task and under it, by time", "Flow"),
     Route("GET", "/api/tasks/{id}/why", tasks.why, "Why a task is linked as it is", "Why"),
     Route("GET", "/api/tasks/{id}/usage", tasks.usage, "The tokens of a tree by model and by type of agent", "Breakdown"),
     Route("GET", "/api/tasks/{id}/completeness", tasks.completeness, "What is not known of a tree", "Completeness"),

@@ -4,6 +4,7 @@ from ramify.model.entity import Task
 from ramify.model.mistake import UserMistake
 from ramify.query.cache import cache_story
 from ramify.query.completeness import completeness as completeness_of
+from ramify.query.flow import flow as flow_of
 from ramify.query.runs import Runs, runs
 from ramify.query.service import Answer
 from ramify.web.route import Asked
@@ -55,6 +56,10 @@ def messages(asked: Asked) -> Answer:
 
 def events(asked: Asked) -> Answer:
     return asked.ramify.questions.task_events(asked.path["id"])
+
+
+def flow(asked: Asked) -> Answer:
+    return flow_of(asked.ramify.questions, asked.path["id"])
 
 
 def why(asked: Asked) -> Answer:

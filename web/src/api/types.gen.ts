@@ -249,6 +249,37 @@ export interface Fault {
   end?: number | null;
 }
 
+export interface Flow {
+  task: Task;
+  events: Array<FlowEvent>;
+  totals: FlowTotals;
+  open: Array<string>;
+  final_text: string | null;
+  feedback: Array<Record<string, unknown>>;
+}
+
+export interface FlowEvent {
+  timestamp: string | null;
+  kind: "request" | "model_call" | "thinking" | "explanation" | "progress" | "tool_call" | "subtask" | "artifact" | "workflow_node" | "cancel_request" | "error" | "compaction" | "message" | "other" | "end";
+  task: string | null;
+  id: string | null;
+  agent_name: string | null;
+  text: string | null;
+  status: string | null;
+  closed: string | null;
+  call_id?: string | null;
+  author?: string | null;
+}
+
+export interface FlowTotals {
+  tasks: number;
+  subtasks: number;
+  tool_calls: number;
+  open_tool_calls: number;
+  own: Usage;
+  tree: Usage;
+}
+
 export interface Gone {
   kind: string;
   id: string;
