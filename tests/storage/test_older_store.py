@@ -86,7 +86,7 @@ def test_a_column_that_a_file_lacks_is_made_and_the_rest_is_kept(tmp_path: Path)
     whole.close()
     raw = sqlite3.connect(path)
     raw.executescript(
-        "DROP INDEX tasks_agent; DROP VIEW IF EXISTS ramify_tasks; CREATE VIEW theirs AS SELECT id, kind FROM tasks; "
+        "DROP INDEX tasks_agent; DROP VIEW ramify_tasks; DROP VIEW ramify_usage; CREATE VIEW theirs AS SELECT id, kind FROM tasks; "
         "ALTER TABLE tasks DROP COLUMN agent; DELETE FROM facts WHERE name = 'layout'"
     )
     raw.close()

@@ -31,6 +31,7 @@ COMMANDS = (
     Command("operations", FIND, "logged", "what callers grouped: one act, many agents; last updated first"),
     Command("events", FIND, "logged", "the event log, newest first"),
     Command("search", FIND, "listing", "full text over everything that was said"),
+    Command("sql", FIND, "querying", "one SQL query over everything, read-only; without one, what can be asked"),
     Command("stats", FIND, "listing", "totals"),
     Command("tree", ASK, "asking", "a task and everything it started; a conversation and its roots"),
     Command("show", ASK, "asking", "everything known about it"),

@@ -18,7 +18,7 @@ from ramify.storage.base import Ask, Sifted, Store, Test
 
 Answer = dict[str, Any]
 Shapes = Callable[[list[Any]], list[Answer]]
-MOST = 40_000  # rows that one question looks at
+MOST = 20_000  # rows that one question looks at
 ROOTS = STATES["tasks"]["root"]
 HITS = 2_000  # newest hits of the text index that a list of calls is narrowed to
 

@@ -12,6 +12,8 @@
   `between` all entries of a range of keys, in order.
 - `sift` gives a page of the rows that pass all tests, newest first. It looks at no more than `most` rows, unless an
   index names few enough: a page may then be short, even empty, and still not be the last.
+- `sql` answers one query in the engine's own language over the documented views (`ramify_tasks` …), which are part of
+  the contract with people. It can only read, never what is secret, and no more than the bounds say.
 - `sketches` gives all tasks of a conversation that count, in the order in which they began, with what a tree is drawn
   from and no more: there may be tens of thousands.
 - `follow` tells what others wrote, as they write it, where the engine can (`tells`); `sign` says who is not another.
@@ -93,6 +95,22 @@ class Sifted(Struct, frozen=True):
     place: tuple[int, str] | None
 
 
+class Bounds(Struct, frozen=True):
+    """How much a query that a person wrote may take."""
+
+    rows: int = 10_000
+    seconds: float = 10.0
+    bytes: int = 64 * 2**20
+
+
+class Rows(Struct, frozen=True):
+    """What it answered; `more` says that it was cut off."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[object, ...]]
+    more: bool
+
+
 class Words(Struct, frozen=True):
     """A text that can be searched for, and where it stands."""
 
@@ -145,6 +163,7 @@ class Store(Projected, Protocol):
     def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]: ...
     def page(self, table: str, ask: "Ask") -> list[Entity]: ...
     def sift(self, table: str, ask: "Ask", tests: Sequence["Test"], most: int) -> "Sifted": ...
+    def sql(self, query: str, bounds: "Bounds") -> "Rows": ...
     def sketches(self, conversation: str) -> Iterator[Sketch]: ...
     def inside(self) -> list[tuple[str, str]]:
         """Conversations of which a root stands under a task of another: the other, then its own."""

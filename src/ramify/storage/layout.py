@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from ramify.storage.columns import COLUMNS, NUMBERS
+from ramify.storage.views import OURS, VIEWS
 
 # Names are compared without regard to case: nobody knows by heart whether a tool is called Bash or bash.
 INDEXES = {
@@ -37,8 +38,6 @@ INDEXES = {
     ),
 }
 EDITION = 1  # one more whenever a column of the same name comes to say something else
-OURS = "ramify_"
-VIEWS: dict[str, str] = {}
 Columns = Callable[[str, bytes], tuple[Any, ...]]
 BATCH = 1000
 

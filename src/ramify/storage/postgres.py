@@ -12,7 +12,7 @@ from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
-from ramify.storage.base import Ask, Changes, Entry, Kept, News, Projected, Ref, Sifted, StoreDown, Test
+from ramify.storage.base import Ask, Bounds, Changes, Entry, Kept, News, Projected, Ref, Rows, Sifted, StoreDown, Test
 from ramify.storage.columns import COLUMNS, columns_of
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.postgres_schema import PROJECTIONS, kind_of
@@ -252,6 +252,10 @@ class Postgres:
 
     def _sifted(self, query: str, parameters: Sequence[Any]) -> list[Row]:
         return self._read(query.replace("?", "%s"), list(map(plain, parameters)))
+
+    def sql(self, query: str, bounds: Bounds) -> Rows:
+        """Who may do what is the server's to say, by roles, which a connection of ours cannot take on by itself."""
+        raise UserMistake("a store in PostgreSQL is not asked by SQL from here", "ask the server itself, with psql and a role that can only read")
 
     def sketches(self, conversation: str) -> Iterator[Sketch]:
         query = "SELECT doc FROM tasks WHERE conversation = %s AND kind <> 'none' ORDER BY opened, id"

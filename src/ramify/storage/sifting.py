@@ -216,7 +216,7 @@ class Sifting:
         self.looked = 0
         self.place: Key | None = ask.behind
         inside = [test for test in tests if not test.of and not test.negated and test.column == ask.order]
-        rest = [test for test in tests if test not in inside]
+        rest = sorted((test for test in tests if test not in inside), key=lambda test: bool(test.of))  # what is near at hand first
         plain, where = written_out(ask.where)
         scope = [(f"{column} = ?", [value]) for column, value in where.items() if column in SCOPES]
         self._scope = _and(*((sql, []) for sql in plain), *scope, *(clause_of(table, test, dialect, aside=False) for test in inside))

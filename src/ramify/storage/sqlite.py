@@ -12,8 +12,9 @@ from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
-from ramify.storage.base import Ask, Changes, Entry, Kept, News, Projected, Ref, Sifted, StoreDown, Test
+from ramify.storage.base import Ask, Bounds, Changes, Entry, Kept, News, Projected, Ref, Rows, Sifted, StoreDown, Test
 from ramify.storage.columns import UPSERT, columns_of
+from ramify.storage.direct import ask_directly
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.schema import PROJECTIONS, STEPS
 from ramify.storage.search import Search
@@ -258,6 +259,9 @@ class Sqlite:
         page = Sifting(self._read, table, ask, tests)
         page.run(most)
         return Sifted([_decoders[table].decode(row[0]) for row in page.rows], page.looked, page.place)
+
+    def sql(self, query: str, bounds: Bounds) -> Rows:
+        return ask_directly(self._file.apart(), query, bounds)
 
     def sketches(self, conversation: str) -> Iterator[Sketch]:
         sql = "SELECT doc FROM tasks WHERE conversation = ? AND kind <> 'none' ORDER BY opened, id"

@@ -9,6 +9,7 @@ from typing import Any
 
 from ramify.model.mistake import UserMistake
 from ramify.storage.base import StoreDown
+from ramify.storage.direct import reader_of
 from ramify.storage.layout import Columns, is_laid_out, lay_out
 from ramify.storage.schema import APPLICATION_ID
 
@@ -130,6 +131,11 @@ class SqliteFile:
             return connection.execute(sql, parameters).fetchall()
         except sqlite3.DatabaseError as problem:
             raise StoreDown(str(problem)) if is_away(problem) else problem from None
+
+    def apart(self) -> sqlite3.Connection:
+        """A connection that nobody else uses, for one question; whoever takes it closes it."""
+        with self._lock:
+            return reader_of(self.path, self.writer)
 
     def _new_reader(self) -> sqlite3.Connection:
         with self._lock:

@@ -16,6 +16,7 @@ from ramify.web import (
     operator,
     overview,
     reports,
+    sql,
     tasks,
     webhooks,
 )
@@ -77,6 +78,7 @@ ROUTES = (
     Route("GET", "/metrics", metrics.metrics, "Figures for a monitoring system, as Prometheus reads them", ""),
     Route("GET", "/api/live", live, "What changes, as server-sent events", "", (SINCE,)),
     Route("GET", "/api/links/preview", links.previewed, "What a correction would move", "Preview", (CHILD, PARENT)),
+    Route("POST", "/api/sql", sql.asked, "One SQL query, read-only", "SqlAnswer", takes="SqlQuery"),
     Route("POST", "/api/links", links.linked, "Say where a task belongs", "Object", takes="NewLink"),
     Route("POST", "/api/records", reports.records, "Take what a recorded program reports", "Taken",
           takes="Batch"),

@@ -319,6 +319,22 @@ class Cancellation(Struct):
     error: str | None
 
 
+class SqlQuery(Struct, forbid_unknown_fields=True):
+    """`limit` is the number of rows at most."""
+
+    sql: str
+    limit: int = 1000
+
+
+class SqlAnswer(Struct, kw_only=True):
+    """`more`: there are more rows than were asked for, or than one answer holds."""
+
+    columns: list[str]
+    rows: list[list[Any]]
+    more: bool
+    ms: float
+
+
 class Taken(Struct):
     """How many records were taken; they are stored a moment later."""
 
@@ -337,5 +353,5 @@ class Nothing(Struct):
 
 SHAPES: tuple[type[Struct], ...] = (
     Task, TaskTree, Tree, Artifact, Call, ToolCall, Reasoning, Message, Conversation, Why, Flow, Breakdown, Object, Error,
-    NewLink, NewAnswer, Answered, Cancellation, Batch, Taken, Playing, Nothing,
+    NewLink, SqlQuery, SqlAnswer, NewAnswer, Answered, Cancellation, Batch, Taken, Playing, Nothing,
 )  # fmt: skip

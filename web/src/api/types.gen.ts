@@ -592,6 +592,18 @@ export interface Skeleton {
   unattached: Columns;
 }
 
+export interface SqlAnswer {
+  columns: Array<string>;
+  rows: Array<Array<unknown>>;
+  more: boolean;
+  ms: number;
+}
+
+export interface SqlQuery {
+  sql: string;
+  limit?: number;
+}
+
 export interface Stats {
   conversations: number;
   tasks: number;
