@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from bench import a2a, emit, ingest, latency, page
+from bench import a2a, emit, ingest, latency, page, questions
 
 
 def main() -> None:
@@ -16,6 +16,8 @@ def main() -> None:
     ingest.main()
     print("\nWhat telling an event costs a program:\n", flush=True)
     emit.main()
+    print("\nHow fast questions are answered:\n", flush=True)
+    questions.main()
     print("\nHow the page bears a tree of thirty thousand tasks, in Chromium:\n", flush=True)
     page.main()
     print("\nHow fast five years of transcripts are imported:\n", flush=True)

@@ -59,6 +59,18 @@ def test_a_run_is_found_by_its_words_and_unfolded(told: World, person: Person) -
     expect(person.page.get_by_role("treeitem")).to_have_count(5)
 
 
+def test_runs_are_filtered_by_terms_and_a_wrong_one_is_explained(told: World, person: Person) -> None:
+    person.opens(told.url)
+    person.expected = "400"  # a browser says so of every refused filter
+    field = person.page.get_by_label("filter runs")
+    field.fill("has:subtasks -status:failed calls>1")
+    person.sees("1 shown, 1 hidden")
+    field.fill("has:subtsks")
+    person.sees("did you mean subtasks?")
+    field.fill("agent:nobody")
+    person.sees("Nothing fits.")
+
+
 def test_resting_on_a_task_shows_its_prompt_and_who_asked(told: World, person: Person) -> None:
     person.opens(f"{told.url}/task/{told.task('Our tea')}?tab=tree")
     person.row("Read the checkout").hover()

@@ -57,7 +57,7 @@ def test_lists_are_shown_and_are_one_document_as_json(home: Path, command: str) 
     assert len(shown.stdout.splitlines()) > 1
 
 
-@pytest.mark.parametrize("command", ["tree", "show", "messages", "subtasks", "tools", "why"])
+@pytest.mark.parametrize("command", ["tree", "show", "messages", "flow", "subtasks", "tools", "why"])
 @pytest.mark.parametrize("options", [[], ["--tree"]])
 def test_a_task_can_be_asked_each_way(home: Path, command: str, options: list[str]) -> None:
     options = options if command in ("messages", "subtasks", "tools") else []
@@ -133,3 +133,63 @@ def test_run_starts_a_server_captures_and_prints_the_tree(tmp_path: Path) -> Non
     assert "Say done" in told.stderr
     assert "1 task · 1 model call · 7 tokens" in told.stderr
     assert "x-api-key" in upstream.asked[0][1]
+
+
+def test_lists_and_search_take_filters(home: Path) -> None:
+    roots = asked(home, "tasks", "--roots")["items"]
+    assert asked(home, "tasks", "is:root", "has:subtasks")["items"] == [task for task in roots if task["subtasks"]]
+    assert asked(home, "tasks", "is:root", "-has:subtasks")["items"] == [task for task in roots if not task["subtasks"]]
+    assert asked(home, "calls", "model:nobody*", "--limit", "0")["items"] == []
+    assert asked(home, "conversations", "has:subtasks")["items"]
+    assert asked(home, "search", "cellar", "is:sub", "-wine")["looked"] >= 0
+
+
+def test_a_wrong_filter_is_one_line_and_a_wrong_option_is_still_one(home: Path) -> None:
+    wrong = ramify(home, "tasks", "is:root", "statsu:failed")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr == "ramify: 'statsu:failed', at character 9 of the filter: there is no filter 'statsu' — did you mean status:?\n"
+    assert "has no option '--stauts'" in ramify(home, "tasks", "--stauts").stderr
+    assert "has no option '-x'" in ramify(home, "tasks", "-x").stderr
+
+
+def test_sql_is_answered_in_every_form(home: Path, tmp_path: Path) -> None:
+    query = "SELECT kind, count(*) AS n FROM ramify_tasks GROUP BY kind ORDER BY kind"
+    assert "ramify_tasks" in asked(home, "sql")
+    answer = asked(home, "sql", query)
+    assert (answer["columns"], answer["more"]) == (["kind", "n"], False)
+    assert ramify(home, "sql", query).stdout.split()[:2] == ["kind", "n"]
+    written = ramify(home, "sql", "--format", "csv", query).stdout
+    assert written == "kind,n\n" + "".join(f"{kind},{n}\n" for kind, n in answer["rows"])
+    assert ramify(home, "sql", "--format", "csv", "--to", str(tmp_path / "a.csv"), query).stdout == ""
+    assert (tmp_path / "a.csv").read_text() == written
+    cut = ramify(home, "sql", "--limit", "1", query)
+    assert cut.stderr == "1 rows shown, there are more: --limit 0 for all\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["DELETE FROM tasks"], "a query may not do anything but read"),
+        (["SELECT x"], "no such column: x"),
+        (["SELECT 1", "--timeout", "soon"], "--timeout is 'soon'"),
+        (["SELECT 1", "--format", "parquet"], "--to FILE"),
+        (["SELECT 1", "--to", "x"], "a table is for the eye"),
+        (["SELECT 1", "--format", "xml"], "--format must be one of"),
+    ],
+)
+def test_a_wrong_query_is_one_line(home: Path, words: list[str], line: str) -> None:
+    told = ramify(home, "sql", *words)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert line in told.stderr
+    assert len(told.stderr.splitlines()) == 1
+
+
+def test_parquet_is_written_or_the_package_for_it_named(home: Path, tmp_path: Path) -> None:
+    told = ramify(home, "sql", "--format", "parquet", "--to", str(tmp_path / "a.parquet"), "SELECT id, calls, cost_usd FROM ramify_tasks")
+    try:
+        from pyarrow import parquet  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        assert (told.returncode, "ramify[parquet]" in told.stderr) == (2, True)
+        return
+    assert told.returncode == 0, told.stderr
+    assert parquet.read_table(tmp_path / "a.parquet").column_names == ["id", "calls", "cost_usd"]

@@ -63,7 +63,7 @@ def test_every_command_explains_itself(tmp_path: Path, command: str) -> None:
         (["tree"], "ramify tree needs ID — see ramify tree --help"),
         (["tree", "x", "--jsn"], "ramify tree has no option '--jsn' — did you mean --json?"),
         (["tasks", "--rot=1"], "ramify tasks has no option '--rot=1' — did you mean --roots?"),
-        (["tasks", "extra"], "ramify tasks does not expect 'extra' — see ramify tasks --help"),
+        (["stats", "extra"], "ramify stats does not expect 'extra' — see ramify stats --help"),
         (["tasks", "--limit", "-1"], "ramify: --limit must be a number, 0 for all, not '-1' — see ramify tasks --help"),
         (["tasks", "--limit", "x"], "ramify: --limit must be a number, 0 for all, not 'x' — see ramify tasks --help"),
         (["calls", "--kind", "x"], "ramify: --kind must be one of main, subagent, utility, not 'x' — see ramify calls --help"),

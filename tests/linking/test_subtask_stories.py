@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ramify.linking.world import Rules
-from ramify.query.runs import Wanted, runs
+from ramify.query.runs import Runs, runs
 from tests import story as stories
 from tests.linking.world_builder import Line, Story, agent, notification, reminder, report, result, text, use
 
@@ -390,7 +390,7 @@ def test_a_client_that_an_agents_shell_started_hangs_under_the_trace_it_inherite
         assert questions.skeleton(whole)["rows"]["depth"] == [0, 1]
     alone = questions.skeleton(calls["b"]["conversation"])
     assert (list(alone["rows"]["id"]), list(alone["unattached"]["id"])) == ([calls["b"]["task"]], [])
-    run = next(run for run in runs(store, Wanted(), 50, None)["items"] if run["id"] == calls["a"]["task"])
+    run = next(run for run in runs(store, Runs(), 50, None)["items"] if run["id"] == calls["a"]["task"])
     assert (run["subtasks"], run["tree_usage"]) == (1, questions.tree(calls["a"]["task"])["tree_usage"])
     assert questions.task(calls["a"]["task"])["tree_usage"] == run["tree_usage"]
     rows = stories.rows(store)

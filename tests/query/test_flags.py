@@ -9,7 +9,7 @@ import pytest
 from ramify.linking.loops import step_of
 from ramify.model.entity import Call, Task
 from ramify.query.flags import Patience
-from ramify.query.runs import Wanted, runs
+from ramify.query.runs import Runs, runs
 from ramify.query.service import Questions
 from ramify.storage.sqlite import Sqlite
 from tests import story as stories
@@ -26,7 +26,7 @@ def flags(store: Sqlite, id: str, silent: float, now: float, limit: int = 120) -
     assert columns["flags"][columns["id"].index(id)] == told
     assert next(task for task in questions.tasks(limit=0)["items"] if task["id"] == id)["flags"] == told
     assert questions.tree(id)["flags"] == told
-    listed = {run["id"]: run["flags"] for run in runs(store, Wanted(), 50, None, questions.patience)["items"]}
+    listed = {run["id"]: run["flags"] for run in runs(store, Runs(), 50, None, questions.patience)["items"]}
     assert listed.get(id, told) == told
     return list(told)
 

@@ -2,14 +2,16 @@
 
 import gzip
 import logging
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from ramify.app import Ramify
 from ramify.model.observation import Observation
+from ramify.query.service import Questions
 from ramify.storage.sqlite import open_sqlite
-from tests.contracts.engines import derived, difference
+from tests.contracts.engines import derived, difference, told
 from tests.story import exchanges
 
 OLD = Path(__file__).with_name("schema_2.db.gz")
@@ -63,3 +65,33 @@ def test_it_is_derived_again_only_once(url: str, caplog: pytest.LogCaptureFixtur
         assert opened.ingest
         opened.close()
     assert caplog.text.count("older version") == 1
+
+
+def test_its_columns_are_made_when_it_is_opened_and_say_what_its_rows_say(url: str) -> None:
+    store = open_sqlite(url)
+    questions = Questions(store)
+    every = questions.tasks(limit=0)["items"]
+    assert {task["status"] for task in every} > {"completed"}
+    for status in ("completed", "working"):
+        wanted = [task["id"] for task in every if task["status"] == status]
+        assert [task["id"] for task in questions.tasks(filter=f"status:{status}", limit=0)["items"]] == wanted
+    assert store.fact("layout")
+    store.close()
+
+
+def test_a_column_that_a_file_lacks_is_made_and_the_rest_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    whole = told(open_sqlite(f"sqlite:{path}"), seen()[0])
+    before = derived(whole)
+    whole.close()
+    raw = sqlite3.connect(path)
+    raw.executescript(
+        "DROP INDEX tasks_agent; DROP VIEW ramify_tasks; DROP VIEW ramify_usage; CREATE VIEW theirs AS SELECT id, kind FROM tasks; "
+        "ALTER TABLE tasks DROP COLUMN agent; DELETE FROM facts WHERE name = 'layout'"
+    )
+    raw.close()
+    again = open_sqlite(f"sqlite:{path}")
+    assert difference(derived(again), before) == []
+    assert again._read("SELECT count(*) FROM theirs") == again._read("SELECT count(*) FROM tasks")
+    assert again._read("SELECT 1 FROM sqlite_master WHERE name = 'tasks_agent'") == [(1,)]
+    again.close()

@@ -90,6 +90,7 @@ async def test_parameters_reach_the_question_and_the_answer_carries_the_number_o
             "conversation": None,
             "status": "working",
             "project": None,
+            "filter": None,
             "limit": 7,
             "cursor": None,
         }
@@ -174,3 +175,19 @@ async def test_the_description_names_every_route_and_only_shapes_that_exist() ->
     assert names <= set(document["components"]["schemas"])
     ids = [each["operationId"] for methods in document["paths"].values() for each in methods.values()]
     assert len(ids) == len(set(ids))
+
+
+async def test_a_wrong_filter_is_pointed_at() -> None:
+    status, answer = await asked("/api/calls?filter=has:tools%20statsu:ok")
+    assert status == 400
+    error = answer["error"]
+    assert (error["code"], error["word"], error["start"], error["end"]) == ("bad_filter", "statsu:ok", 10, 19)
+    assert error["hint"] == "did you mean status:?"
+
+
+async def test_a_filter_reaches_every_list_and_the_search() -> None:
+    assert (await asked("/api/tasks?filter=is:root"))[1]["items"][0]["filter"] == "is:root"
+    assert (await asked("/api/tasks?roots=true&filter=status:failed"))[1]["looked"] == 0
+    assert (await asked("/api/calls?filter=status:error"))[1]["looked"] == 0
+    assert (await asked("/api/conversations?filter=cost%3E1"))[1]["looked"] == 0
+    assert (await asked("/api/search?q=tree&filter=is:sub"))[1]["items"][0]["text"] == "tree is:sub"

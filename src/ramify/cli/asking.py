@@ -1,4 +1,4 @@
-"""One thing, asked each way: tree, show, messages, subtasks, tools, tool, reasoning, why."""
+"""One thing, asked each way: tree, show, messages, flow, subtasks, tools, tool, reasoning, why."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from rich.text import Text
 from ramify.cli import columns
 from ramify.cli.contract import Opened
 from ramify.cli.draw_blocks import Page
+from ramify.cli.draw_flow import draw_flow
 from ramify.cli.draw_list import draw_list
 from ramify.cli.draw_messages import Transcript, draw_messages
 from ramify.cli.draw_reasoning import draw_reasoning
@@ -16,6 +17,7 @@ from ramify.cli.draw_tree import draw_tree, summary, walk
 from ramify.cli.draw_why import draw_why
 from ramify.cli.parser import Parser, add_paging, add_reading, add_tree
 from ramify.cli.session import Part, Session, gather, show_page
+from ramify.query.flow import flow as flow_of
 
 WIDEST_PAGE = 120  # beyond it the eye loses the line between a call and its outcome
 
@@ -154,6 +156,12 @@ def reasoning(session: Session) -> int:
     return show_page(session, answer, draw_reasoning(answer["items"], page_of(session)), "no reasoning was seen")
 
 
+def flow(session: Session) -> int:
+    with session.opened() as store:
+        answer = flow_of(store.questions, session.arguments.id)
+    return answered(session, answer, draw_flow(answer, session.output.width, session.output.now))
+
+
 def why(session: Session) -> int:
     with session.opened() as store:
         answer = store.questions.why(session.arguments.id)
@@ -168,5 +176,6 @@ FAMILY = {
     "tools": Part(many_options, tools),
     "tool": Part(tool_options, tool),
     "reasoning": Part(many_options, reasoning),
+    "flow": Part(id_options, flow),
     "why": Part(id_options, why),
 }

@@ -5,14 +5,22 @@ from typing import Any
 from ramify.cli import columns
 from ramify.cli.draw_list import draw_list
 from ramify.cli.draw_stats import draw_stats
-from ramify.cli.parser import STATUSES, Parser, add_paging, add_reading, one_of
+from ramify.cli.parser import STATUSES, Parser, add_filter, add_paging, add_reading, one_of
 from ramify.cli.session import Part, Session, gather, show_page
 
 NOTHING_YET = "nothing recorded yet — try ramify demo, or ramify run -- COMMAND"
 NOTHING_FITS = "nothing fits — use fewer filters, or see ramify tasks"
 
 
+FILTER = "only what fits: status:failed agent:HR* tool:Bash cost>0.5 since:2h words -word; see the page on queries"
+
+
 def list_options(parser: Parser) -> None:
+    add_filter(parser, "FILTER", FILTER)
+    more_options(parser)
+
+
+def more_options(parser: Parser) -> None:
     add_reading(parser)
     add_paging(parser)
 
@@ -34,24 +42,25 @@ def call_options(parser: Parser) -> None:
 
 
 def search_options(parser: Parser) -> None:
-    parser.add_argument("text", metavar="TEXT", nargs="+", help="the words to look for")
-    list_options(parser)
+    add_filter(parser, "TEXT", "the words to look for; filters may stand among them: tool:Bash since:2h", needed=True)
+    more_options(parser)
 
 
 def conversations(session: Session) -> int:
+    asked = session.arguments
     with session.opened() as store:
         project = session.settings.project
         answer = gather(
-            lambda limit, cursor: store.questions.conversations(limit=limit, cursor=cursor, project=project),
-            session.arguments.limit,
-            session.arguments.cursor,
+            lambda limit, cursor: store.questions.conversations(filter=asked.filter, limit=limit, cursor=cursor, project=project),
+            asked.limit,
+            asked.cursor,
         )
-    return show(session, columns.CONVERSATIONS, answer, NOTHING_YET)
+    return show(session, columns.CONVERSATIONS, answer, NOTHING_FITS if asked.filter else NOTHING_YET)
 
 
 def tasks(session: Session) -> int:
     asked = session.arguments
-    filters = {"roots": asked.roots, "conversation": asked.conversation, "status": asked.status}
+    filters = {"roots": asked.roots, "conversation": asked.conversation, "status": asked.status, "filter": asked.filter}
     with session.opened() as store:
         project = session.settings.project
         answer = gather(
@@ -69,6 +78,7 @@ def calls(session: Session) -> int:
         "conversation": asked.conversation,
         "kind": asked.kind,
         "status": asked.status,
+        "filter": asked.filter,
     }
     with session.opened() as store:
         project = session.settings.project
@@ -81,7 +91,7 @@ def calls(session: Session) -> int:
 
 
 def search(session: Session) -> int:
-    text = " ".join(session.arguments.text)
+    text = session.arguments.filter
     with session.opened() as store:
         answer = gather(
             lambda limit, cursor: store.questions.search(text, limit=limit, cursor=cursor),

@@ -1,6 +1,7 @@
 """The command line's grammar: options that several commands share, and refusals in one line."""
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
@@ -38,11 +39,15 @@ REPEATED: dict[Callable[[str], object], dict[str, Any]] = {
     read_folders: {"action": "append", "nargs": "?", "const": USUAL},
     read_agents: {"action": "append"},
 }
+SHIELD = "\0"
+DENIED = re.compile(r'-(?:[A-Za-z_]+(?::|[<>=])|"|[^\W\d_]{3})')
 NAMED_AS = {"store": "URL", "project": "NAME", "token": "TEXT", "prices": "FILE", "zone": "ZONE"}
 
 
 class Parser(argparse.ArgumentParser):
     """One command's parser. Mistakes are raised, for `main` to tell them in one line."""
+
+    takes_filter = False
 
     def __init__(self, name: str, summary: str) -> None:
         super().__init__(prog=f"ramify {name}", description=summary[:1].upper() + summary[1:] + ".", allow_abbrev=False)
@@ -55,7 +60,11 @@ class Parser(argparse.ArgumentParser):
         raise UserMistake(message.removeprefix("argument ").replace(": must be", " must be", 1), hint)
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
-        arguments, unknown = self.parse_known_args(words)
+        """A word of a filter may begin with one dash, which denies it: it is no option."""
+        shielded = [SHIELD + word if self.takes_filter and DENIED.match(word) else word for word in words]
+        arguments, unknown = self.parse_known_args(shielded)
+        if self.takes_filter:
+            arguments.filter = " ".join(word.removeprefix(SHIELD) for word in arguments.filter)
         if not unknown:
             return arguments
         stray = unknown[0]
@@ -104,6 +113,11 @@ def add_reading(parser: Parser, *areas: str) -> None:
 def add_paging(parser: Parser) -> None:
     parser.add_argument("--limit", type=limit, default=50, metavar="N", help="at most N (default 50; 0 = all)")
     parser.add_argument("--cursor", metavar="TEXT", help="where the page before this one said to go on")
+
+
+def add_filter(parser: Parser, metavar: str, meaning: str, needed: bool = False) -> None:
+    parser.takes_filter = True
+    parser.add_argument("filter", metavar=metavar, nargs="+" if needed else "*", help=meaning)
 
 
 def add_tree(parser: Parser) -> None:

@@ -46,16 +46,16 @@ def load_settings(arguments: Namespace) -> Settings:
 
 
 def gather(ask: Callable[[int, str | None], dict[str, Any]], limit: int, cursor: str | None) -> dict[str, Any]:
-    """One page, or with limit 0 all of them, asked page by page."""
-    if limit:
-        return ask(limit, cursor)
+    """One page, or with limit 0 all of them, asked page by page. A page that a filter left short is filled up."""
     items: list[Any] = []
+    looked = 0
     while True:
-        answer = ask(PAGE, cursor)
+        answer = ask(limit - len(items) if limit else PAGE, cursor)
         items += answer["items"]
+        looked += answer.get("looked", 0)
         cursor = answer.get("next")
-        if not cursor:
-            return {**answer, "items": items, "next": None}
+        if not cursor or (limit and ("looked" not in answer or len(items) >= limit)):
+            return {**answer, "items": items} | ({"looked": looked} if "looked" in answer else {})
 
 
 def show_page(session: Session, answer: dict[str, Any], lines: Sequence[Any], empty: str) -> int:
@@ -68,7 +68,8 @@ def show_page(session: Session, answer: dict[str, Any], lines: Sequence[Any], em
         return 0
     session.output.lines(lines)
     if answer.get("next"):
+        looked = f" of {answer['looked']:,} looked at" if "looked" in answer else ""
         session.output.say(
-            f"{len(answer['items'])} shown, there are more: --limit 0 for all, or --cursor {answer['next']}"
+            f"{len(answer['items'])} shown{looked}, there are more: --limit 0 for all, or --cursor {answer['next']}"
         )
     return 0

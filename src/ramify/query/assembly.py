@@ -5,11 +5,12 @@ from typing import Any
 
 from ramify.model.entity import Call, Conversation, Task, ToolCall
 from ramify.model.moment import iso
+from ramify.model.standing import task_status
 from ramify.query import family, kept
 from ramify.query.branches import branch_names
 from ramify.query.content import Content, result_value
 from ramify.query.flags import Patience, flags_of, is_stalled
-from ramify.query.shapes import call_shape, conversation_shape, task_shape, task_status, usage_shape
+from ramify.query.shapes import call_shape, conversation_shape, task_shape, usage_shape
 from ramify.storage.base import Ask, Store
 
 Answer = dict[str, Any]

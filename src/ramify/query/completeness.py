@@ -3,11 +3,11 @@
 from typing import Any
 
 from ramify.model.entity import Call, Conversation, Task, ToolCall
+from ramify.model.standing import DONE
 from ramify.query.content import Content
 from ramify.query.forest import CERTAINTY, ID, STATUS, Cells, Forest
 from ramify.query.related import related
 from ramify.query.resolve import resolve
-from ramify.query.shapes import DONE
 from ramify.storage.base import Store
 
 EXAMPLES = 20

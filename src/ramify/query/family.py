@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ramify.model.entity import Task
 from ramify.model.sketch import Sketch
+from ramify.model.standing import task_status
 from ramify.model.usage import Usage
-from ramify.query.shapes import task_status
 from ramify.storage.base import Store
 
 DEEPEST = 200

@@ -7,8 +7,8 @@ from typing import Any
 
 from ramify.model.entity import Line
 from ramify.model.sketch import Sketch
+from ramify.model.standing import DONE, task_closed, task_status
 from ramify.query.flags import LOOPING, flags_of, last_sign
-from ramify.query.shapes import DONE, task_closed, task_status
 from ramify.storage.base import Ask, Store
 
 ALL = 1_000_000_000

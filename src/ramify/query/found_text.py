@@ -13,27 +13,95 @@ from ramify.protocols.anthropic.normal import blocks_of, result_text
 from ramify.query import told
 from ramify.query.content import Content, parse
 from ramify.query.errors import BadQuestion
-from ramify.storage.base import Store, Words
+from ramify.query.filter import BadFilter, Filter, Said, read_filter
+from ramify.query.lists import clock
+from ramify.query.meaning import ORDER, meaning
+from ramify.query.resolve import resolve
+from ramify.storage.base import Ask, Store, Test, Words
 
 BEFORE, LENGTH = 30, 200  # the words that were found stand near the beginning, where a narrow column still shows them
+KEPT_IN = {"message": "messages", "messages": "messages", "notes": "notes", "tools": "tools"}  # by the side of a hit: where its row is
 KEPT = {"messages": "message", "notes": "note", "tools": "tool"}
-TERM = re.compile(r'"([^"]+)"|(\S+)')
+Hit = tuple[int, Words]
+BATCH, MOST = 400, 8000  # hits that are looked at together, and for one page at most; fewer than a store gathers at once
 
 
 def search(store: Store, text: str, limit: int, cursor: str | None) -> dict[str, Any]:
-    terms = [quoted or word for quoted, word in TERM.findall(text)]
-    terms = [term for term in terms if re.search(r"\w", term)]
-    if not terms:
-        raise BadQuestion(f"{text!r} has no word to search for")
+    """Words, among which filters may stand; those are about the call, or the task, in which the words were said."""
+    wanted = Narrowed(store, read_filter(text))
     if cursor is not None and not cursor.isdigit():
         raise BadQuestion(f"{cursor!r} is no cursor: use the value of 'next' of the page before")
-    query = " ".join('"' + term.replace('"', '""') + '"' for term in terms)
-    hits = store.search.find(query, limit + 1, int(cursor) if cursor else None)
+    hits, looked, after = wanted.hits(limit, int(cursor) if cursor else None)
     content = Content(store)
-    found = (_item(store, content, words, terms) for _, words in hits[:limit])
-    items = list({(item["side"], item["call"], item["message"], item["block"]): item for item in found if item is not None}.values())
-    after = str(hits[limit - 1][0]) if len(hits) > limit else None
-    return {"items": items, "next": after, "indexed": store.search.indexed(), "seq": store.seq()}
+    found = (_item(store, content, words, wanted.terms) for _, words in hits)
+    answer = {
+        "items": list({(item["side"], item["call"], item["message"], item["block"]): item for item in found if item is not None}.values()),
+        "next": None if after is None else str(after),
+        "indexed": store.search.indexed(),
+        "seq": store.seq(),
+    }
+    return {**answer, "looked": looked} if wanted.narrows else answer
+
+
+class Narrowed:
+    """The words of a search, and which of its hits the filters among them keep."""
+
+    def __init__(self, store: Store, filter: Filter) -> None:
+        self.store = store
+        said = [term for term in filter.terms if isinstance(term, Said)]
+        self.terms = [term.text for term in said if not term.negated and re.search(r"\w", term.text)]
+        if not self.terms:
+            raise BadQuestion(f"{filter.text!r} has no word to search for")
+        without = [term.text for term in said if term.negated and re.search(r"\w", term.text)]
+        self.query = " ".join(map(quoted, self.terms)) + "".join(f" NOT {quoted(text)}" for text in without)
+        self.narrows = len(said) < len(filter.terms)
+        self.calls = self._tests(filter, "calls")
+        try:
+            self.tasks: list[Test] | None = self._tests(filter, "tasks")
+        except BadFilter:  # what means something for calls alone keeps nothing that only a report tells of
+            self.tasks = None
+
+    def _tests(self, filter: Filter, table: str) -> list[Test]:
+        return meaning(filter, table, clock(), lambda table, id: resolve(self.store, id, (table,))[1].id, full_text=True).tests
+
+    def hits(self, limit: int, before: int | None) -> tuple[list[Hit], int, int | None]:
+        """A page, how many hits were looked at for it, and behind which one the next begins."""
+        kept: list[Hit] = []
+        looked, size = 0, BATCH if self.narrows else limit + 1
+        while True:
+            found = self.store.search.find(self.query, size, before)
+            looked += len(found)
+            kept += self.kept(found)
+            if len(kept) > limit:
+                return kept[:limit], looked, kept[limit - 1][0]
+            if len(found) < size:
+                return kept, looked, None
+            before = found[-1][0]
+            if looked >= MOST:
+                return kept, looked, before
+
+    def kept(self, hits: list[Hit]) -> list[Hit]:
+        if not self.narrows:
+            return hits
+        calls = self._passing("calls", {words.call for _, words in hits if words.side not in KEPT_IN}, self.calls)
+        owners = {side: self._owners(table, [words.call for _, words in hits if words.side == side]) for side, table in KEPT_IN.items()}
+        named = {task for found in owners.values() for task in found.values()}
+        tasks = self._passing("tasks", named, self.tasks) if self.tasks is not None else set()
+        return [hit for hit in hits if (owners[hit[1].side].get(hit[1].call) in tasks if hit[1].side in owners else hit[1].call in calls)]
+
+    def _owners(self, table: str, ids: list[str]) -> dict[str, str]:
+        """The task of each row."""
+        rows = self.store.among(table, "id", sorted(set(ids)))
+        return {row.id: row.line if isinstance(row, Message) else getattr(row, "task", "") for row in rows}
+
+    def _passing(self, table: str, ids: set[str], tests: list[Test]) -> set[str]:
+        ask = Ask(ORDER[table], limit=len(ids) + 1)
+        mine = Test("id", "is", tuple(sorted(ids)))
+        return {row.id for row in self.store.sift(table, ask, [mine, *tests], len(ids)).rows} if ids else set()
+
+
+def quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
 
 
 def _item(store: Store, content: Content, words: Words, terms: list[str]) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from ramify.query.cache import Pricer, list_price
 from ramify.query.content import Content
 from ramify.query.errors import Ambiguous, BadQuestion, NotFound
 from ramify.query.flags import USUAL, Patience
+from ramify.query.lists import Wanted, listed
 from ramify.query.outline import outline
 from ramify.query.paging import ALL, cut, read_cursor, read_place, write_cursor, write_place
 from ramify.query.reasons import why, why_all
@@ -18,7 +19,7 @@ from ramify.query.related import by_parent, related
 from ramify.query.resolve import resolve
 from ramify.query.speech import Speech, Thought, Unit, leftovers, moment, task_of
 from ramify.query.totals import totals
-from ramify.storage.base import Ask, Store
+from ramify.storage.base import Ask, Store, Test
 
 Answer = dict[str, Any]
 __all__ = ["Ambiguous", "Answer", "BadQuestion", "NotFound", "Questions"]
@@ -37,14 +38,15 @@ class Questions:
 
     # -- lists -------------------------------------------------------------------------------------------------------
 
-    def conversations(self, *, limit: int = 50, cursor: str | None = None, project: str | None = None) -> Answer:
-        rows, after = self._page("conversations", "active", _given(project=project), limit, cursor)
-        found = [row for row in rows if isinstance(row, Conversation)]
-        return {"items": conversation_shapes(self.store, found), "next": after}
+    def conversations(
+        self, *, limit: int = 50, cursor: str | None = None, project: str | None = None, filter: str | None = None
+    ) -> Answer:
+        wanted = Wanted(self.store, "conversations", _given(project=project), filter)
+        return listed(wanted, lambda rows: conversation_shapes(self.store, rows), limit, cursor)
 
     def tasks(
         self, *, roots: bool = False, ids: list[str] | None = None, conversation: str | None = None,
-        status: str | None = None, project: str | None = None, limit: int = 50, cursor: str | None = None,
+        status: str | None = None, project: str | None = None, filter: str | None = None, limit: int = 50, cursor: str | None = None,
     ) -> Answer:
         if ids is not None:
             found = [row for row in self.store.among("tasks", "id", ids) if isinstance(row, Task)]
@@ -52,26 +54,20 @@ class Questions:
         where = _given(project=project, kind="root" if roots else None)
         if conversation:
             where["conversation"] = resolve(self.store, conversation, ("conversations",))[1].id
-        items: list[Answer] = []
-        after = cursor
-        while True:  # status is judged, not stored: pages are read until one is full
-            rows, after = self._page("tasks", "opened", where, limit, after, {"kind": "none"})
-            shapes = task_shapes(self.store, [row for row in rows if isinstance(row, Task)], self.patience)
-            items += [shape for shape in shapes if status in (None, shape["status"])]
-            if status is None or after is None or len(items) >= limit:
-                return {"items": items, "next": after}
+        wanted = Wanted(self.store, "tasks", where, filter, [Test("status", "is", (status,))] if status else ())
+        return listed(wanted, lambda rows: task_shapes(self.store, rows, self.patience), limit, cursor)
 
     def calls(
         self, *, task: str | None = None, conversation: str | None = None, kind: str | None = None,
-        status: str | None = None, project: str | None = None, limit: int = 50, cursor: str | None = None,
+        status: str | None = None, project: str | None = None, filter: str | None = None, limit: int = 50, cursor: str | None = None,
     ) -> Answer:
-        where = _given(project=project, kind=kind, status=status)
+        where = _given(project=project, kind=kind)
         if task:
             where["task"] = resolve(self.store, task, ("tasks",))[1].id
         if conversation:
             where["conversation"] = resolve(self.store, conversation, ("conversations",))[1].id
-        rows, after = self._page("calls", "started", where, limit, cursor, {"kind": "twin"})
-        return {"items": call_shapes(self.store, [row for row in rows if isinstance(row, Call)]), "next": after}
+        wanted = Wanted(self.store, "calls", where, filter, [Test("status", "is", (status,))] if status else ())
+        return listed(wanted, lambda rows: call_shapes(self.store, rows), limit, cursor)
 
     def operations(
         self, *, session: str | None = None, project: str | None = None, limit: int = 50, cursor: str | None = None
@@ -226,6 +222,11 @@ class Questions:
         """Tasks whose tool calls are their own, and not a model call's."""
         _, row = resolve(self.store, id, ("tasks", "conversations", "calls"))
         return [] if isinstance(row, Call) else self._task_ids(row, tree)
+
+    def calls_of(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
+        """The model calls of a task, oldest first; a report of what the wire shows is left out."""
+        rows, after = cut([call for call in self._calls_of(id, tree) if not (call.relation == "seen" and call.twin)], limit, cursor)
+        return {"items": call_shapes(self.store, rows), "next": after}
 
     def messages(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
         return self._said(id, tree, limit, cursor, Speech(self.store).messages)

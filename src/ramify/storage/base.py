@@ -10,6 +10,10 @@
 - One writer at a time; any number of readers, which never block it and see whole batches only.
 - `find` gives the newest entries of a key, oldest first; `span` those of a stretch of time, its first or its last;
   `between` all entries of a range of keys, in order.
+- `sift` gives a page of the rows that pass all tests, newest first. It looks at no more than `most` rows, unless an
+  index names few enough: a page may then be short, even empty, and still not be the last.
+- `sql` answers one query in the engine's own language over the documented views (`ramify_tasks` …), which are part of
+  the contract with people. It can only read, never what is secret, and no more than the bounds say.
 - `sketches` gives all tasks of a conversation that count, in the order in which they began, with what a tree is drawn
   from and no more: there may be tens of thousands.
 - `follow` tells what others wrote, as they write it, where the engine can (`tells`); `sign` says who is not another.
@@ -18,7 +22,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
@@ -68,6 +72,43 @@ class Ask(Struct, frozen=True):
     ascending: bool = False
     without: dict[str, str] = {}
     within: dict[str, tuple[int, int]] = {}  # from and to, both included
+
+
+class Test(Struct, frozen=True):
+    """A condition: one of the values fits the column. Words are compared without regard to the case of A to Z.
+
+    `tokens`, `words`, `lasted` (microseconds) and `orphan` (0, 1) are columns that every engine makes up from others.
+    """
+
+    column: str
+    compare: Literal["is", "like", "has", "<", "<=", ">", ">="]  # like: * stands for anything; has: it is in there
+    values: tuple[str | int, ...]
+    negated: bool = False
+    of: str = ""  # instead of the row: some one of its calls, tools, tasks, subtasks; its task
+
+
+class Sifted(Struct, frozen=True):
+    """A page of what passed, how many rows were looked at for it, and where to go on (None: that was all)."""
+
+    rows: list[Entity]
+    looked: int
+    place: tuple[int, str] | None
+
+
+class Bounds(Struct, frozen=True):
+    """How much a query that a person wrote may take."""
+
+    rows: int = 10_000
+    seconds: float = 10.0
+    bytes: int = 64 * 2**20
+
+
+class Rows(Struct, frozen=True):
+    """What it answered; `more` says that it was cut off."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[object, ...]]
+    more: bool
 
 
 class Words(Struct, frozen=True):
@@ -121,6 +162,8 @@ class Store(Projected, Protocol):
     def observation(self, id: str) -> Observation | None: ...
     def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]: ...
     def page(self, table: str, ask: "Ask") -> list[Entity]: ...
+    def sift(self, table: str, ask: "Ask", tests: Sequence["Test"], most: int) -> "Sifted": ...
+    def sql(self, query: str, bounds: "Bounds") -> "Rows": ...
     def sketches(self, conversation: str) -> Iterator[Sketch]: ...
     def inside(self) -> list[tuple[str, str]]:
         """Conversations of which a root stands under a task of another: the other, then its own."""

@@ -1,4 +1,7 @@
-"""Which fields of a row stand in columns of their own, to be asked for; all of it is in `doc`."""
+"""Which fields of a row stand in columns of their own, to be asked for; all of it is in `doc`.
+
+A column is a pure function of its row: it can never say anything else than the row does.
+"""
 
 from typing import Any
 
@@ -19,13 +22,26 @@ from ramify.model.entity import (
     Task,
     ToolCall,
 )
+from ramify.model.link import Link
+from ramify.model.standing import task_closed, task_status
+from ramify.model.usage import NOTHING, Usage
 
-COLUMNS = {
-    "calls": ("project", "conversation", "task", "line", "attempt_of", "started", "status", "kind", "source"),
-    "tools": ("project", "call", "block", "name", "task", "opened", "observation"),
-    "tasks": ("project", "conversation", "parent", "opened", "kind"),
+SPENT = ("input", "output", "cache_read", "cache_write", "cost")
+LINKED = ("link_kind", "rule", "certainty", "via")
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "calls": (
+        "project", "conversation", "task", "line", "attempt_of", "started", "status", "kind", "source",
+        "model", "agent", "utility", "parent", "message", "ended", "first_byte", "stop_reason", "http_status",
+        "message_count", "new_messages", "counted", *SPENT, *LINKED,
+    ),
+    "tools": ("project", "call", "block", "name", "task", "observation", "native", "opened", "closed", "status", "child", "path"),
+    "tasks": (
+        "project", "conversation", "parent", "opened", "kind", "status", "agent", "agent_id", "title", "prompt",
+        "prompt_author", "closed", "calls", "tool_calls", *SPENT, *LINKED,
+        "extra_input", "extra_output", "extra_cache_read", "extra_cache_write", "extra_cost",
+    ),
     "lines": ("conversation", "kind", "started", "position"),
-    "conversations": ("project", "session", "active"),
+    "conversations": ("project", "session", "active", "opened", "client", "calls", *SPENT),
     "corrections": (),
     "messages": ("line", "at", "observation"),
     "reports": ("conversation", "at"),
@@ -41,26 +57,31 @@ COLUMNS = {
     ),
     "sessions": ("project", "active"),
 }  # fmt: skip
+NUMBERS = frozenset((
+    "started", "opened", "closed", "ended", "first_byte", "active", "at", "updated", "seq", "recorded", "block", "position", "calls",
+    "counted", "tool_calls", "http_status", "message_count", "new_messages", "input", "output", "cache_read", "cache_write", "cost",
+    "extra_input", "extra_output", "extra_cache_read", "extra_cache_write", "extra_cost",
+))  # fmt: skip
+OPTIONAL = frozenset(("closed", "ended", "first_byte", "http_status", "cost", "extra_cost", "certainty"))  # may be unknown
+NO_LINK = ("", "", None, "")
 
 
 def columns_of(row: Entity) -> tuple[Any, ...]:
     match row:
         case Call():
-            kind = "utility" if row.utility else "subagent" if row.agent or row.line == row.task else "main"
-            if row.relation == "seen" and row.twin:
-                kind = "twin"  # the wire's call stands for both
-            return (
-                row.project, row.conversation, row.task, row.line, row.attempt_of, row.started, row.status, kind,
-                row.source,
-            )
+            return call_columns(row)
         case ToolCall():
-            return row.project, row.call, row.block, row.name, row.task, row.opened, row.observation
+            told = row.told if not row.closed else None
+            return (
+                row.project, row.call, row.block, row.name, row.task, row.observation, row.native, row.opened,
+                row.closed or (told.at if told else 0) or None, told.status if told else row.status, row.child or "".join(row.children[:1]), row.path,
+            )
         case Task():
-            return row.project, row.conversation, row.parent, row.opened, row.kind
+            return task_columns(row)
         case Line():
             return row.conversation, row.kind, row.order, row.position
         case Conversation():
-            return row.project, row.session, row.active
+            return row.project, row.session, row.active, row.opened, row.client, row.calls, *spent(row.usage)
         case Message():
             return row.line, row.at, row.observation if row.protocol else ""
         case Report():
@@ -82,6 +103,37 @@ def columns_of(row: Entity) -> tuple[Any, ...]:
             return (row.project,)
         case _:
             return ()
+
+
+def call_columns(row: Call) -> tuple[Any, ...]:
+    kind = "utility" if row.utility else "subagent" if row.agent or row.line == row.task else "main"
+    if row.relation == "seen" and row.twin:
+        kind = "twin"  # the wire's call stands for both
+    return (
+        row.project, row.conversation, row.task, row.line, row.attempt_of, row.started, row.status, kind, row.source,
+        row.model, row.agent, row.utility, row.parent, row.message, row.ended or None, row.first_byte or None,
+        row.stop_reason, row.http_status or None, row.message_count, max(row.message_count - row.new_message, 0),
+        0 if row.repeated else row.usage.calls, *spent(row.usage), *linked(row.link),
+    )  # fmt: skip
+
+
+def task_columns(row: Task) -> tuple[Any, ...]:
+    agent = "" if row.agent.startswith("@") else row.agent  # a stand-in: nobody named the agent
+    return (
+        row.project, row.conversation, row.parent, row.opened, row.kind, task_status(row), row.agent_type or agent, agent,
+        row.title, row.prompt, row.prompt_author or "unknown", task_closed(row) or None, row.usage.calls, row.tool_calls,
+        *spent(row.usage), *linked(row.link), *spent(row.extra),
+    )  # fmt: skip
+
+
+def spent(usage: Usage) -> tuple[int | None, ...]:
+    """Money in billionths of a dollar; nothing where it cannot be known."""
+    unknown = usage.unpriced or usage == NOTHING
+    return usage.input, usage.output, usage.cache_read, usage.cache_write, None if unknown else usage.cost_nano
+
+
+def linked(link: Link | None) -> tuple[Any, ...]:
+    return (link.kind, link.rule, link.certainty, link.via) if link is not None and link.kind else NO_LINK
 
 
 def upsert(table: str) -> str:

@@ -12,12 +12,13 @@ from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
-from ramify.storage.base import Ask, Changes, Entry, Kept, News, Projected, Ref, StoreDown
+from ramify.storage.base import Ask, Bounds, Changes, Entry, Kept, News, Projected, Ref, Rows, Sifted, StoreDown, Test
 from ramify.storage.columns import COLUMNS, columns_of
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.postgres_schema import PROJECTIONS, kind_of
 from ramify.storage.postgres_search import PostgresSearch
 from ramify.storage.postgres_server import PostgresServer, Row, fetched
+from ramify.storage.sifting import FOLDED, Sifting
 
 NEWEST = 64
 CHUNK = 2000
@@ -243,6 +244,18 @@ class Postgres:
         where = f"WHERE {' AND '.join(clauses)}" if clauses else ""
         query = f"SELECT doc FROM {table} {where} ORDER BY {ask.order} {direction}, id {direction} LIMIT %s"
         return [_decoders[table].decode(row[0]) for row in self._read(query, (*parameters, ask.limit))]
+
+    def sift(self, table: str, ask: Ask, tests: Sequence[Test], most: int) -> Sifted:
+        page = Sifting(self._sifted, table, ask, tests, FOLDED)
+        page.run(most)
+        return Sifted([_decoders[table].decode(row[0]) for row in page.rows], page.looked, page.place)
+
+    def _sifted(self, query: str, parameters: Sequence[Any]) -> list[Row]:
+        return self._read(query.replace("?", "%s"), list(map(plain, parameters)))
+
+    def sql(self, query: str, bounds: Bounds) -> Rows:
+        """Who may do what is the server's to say, by roles, which a connection of ours cannot take on by itself."""
+        raise UserMistake("a store in PostgreSQL is not asked by SQL from here", "ask the server itself, with psql and a role that can only read")
 
     def sketches(self, conversation: str) -> Iterator[Sketch]:
         query = "SELECT doc FROM tasks WHERE conversation = %s AND kind <> 'none' ORDER BY opened, id"

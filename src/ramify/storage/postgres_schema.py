@@ -1,8 +1,7 @@
 """PostgreSQL's tables, as numbered steps. Bodies are packed already, so the server need not try to pack them again."""
 
-from ramify.storage.columns import COLUMNS
+from ramify.storage.columns import COLUMNS, NUMBERS, OPTIONAL
 
-NUMBERS = frozenset({"block", "started", "opened", "active", "position", "at", "updated", "seq", "recorded"})
 CLOSED = frozenset({"id", "doc"})
 
 INDEXES = (
@@ -17,6 +16,14 @@ INDEXES = (
     "CREATE INDEX tasks_conversation ON tasks (conversation, opened, id)",
     "CREATE INDEX tasks_parent ON tasks (parent) WHERE parent <> ''",
     "CREATE INDEX tasks_inside ON tasks (parent, conversation) WHERE kind = 'root' AND parent <> ''",
+    "CREATE INDEX tasks_roots ON tasks (opened, id) WHERE kind = 'root'",
+    "CREATE INDEX tasks_unusual ON tasks (status) WHERE status <> 'completed'",
+    "CREATE INDEX tasks_agent ON tasks (lower(agent) COLLATE \"C\")",
+    "CREATE INDEX tasks_project ON tasks (lower(project) COLLATE \"C\")",
+    "CREATE INDEX calls_unusual ON calls (status) WHERE status <> 'ok' AND status <> 'running'",
+    "CREATE INDEX calls_model ON calls (lower(model) COLLATE \"C\")",
+    "CREATE INDEX tools_name ON tools (lower(name) COLLATE \"C\")",
+    "CREATE INDEX conversations_project ON conversations (lower(project) COLLATE \"C\")",
     "CREATE INDEX lines_conversation ON lines (conversation, kind, started, position)",
     "CREATE INDEX conversations_active ON conversations (active, id)",
     "CREATE INDEX messages_line ON messages (line, at, id)",
@@ -39,11 +46,11 @@ INDEXES = (
 
 
 def kind_of(column: str) -> str:
-    return "bytea" if column == "doc" else "bigint" if column in NUMBERS else "text"
+    return {"doc": "bytea", "certainty": "float8"}.get(column, "bigint" if column in NUMBERS else "text")
 
 
 def table(name: str) -> str:
-    columns = [f'"{column}" {kind_of(column)} NOT NULL' for column in COLUMNS[name]]
+    columns = [f'"{column}" {kind_of(column)}{"" if column in OPTIONAL else " NOT NULL"}' for column in COLUMNS[name]]
     return f"CREATE TABLE {name} (id text COLLATE \"C\" PRIMARY KEY, {''.join(one + ', ' for one in columns)}doc bytea NOT NULL)"
 
 

@@ -12,15 +12,18 @@ from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
-from ramify.storage.base import Ask, Changes, Entry, Kept, News, Projected, Ref, StoreDown
+from ramify.storage.base import Ask, Bounds, Changes, Entry, Kept, News, Projected, Ref, Rows, Sifted, StoreDown, Test
 from ramify.storage.columns import UPSERT, columns_of
+from ramify.storage.direct import ask_directly
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.schema import PROJECTIONS, STEPS
 from ramify.storage.search import Search
+from ramify.storage.sifting import Sifting, written_out
 from ramify.storage.sqlite_file import SqliteFile
 
 NEWEST = 64
 CHUNK = 400
+SPARSE = ("parent", "attempt_of")  # empty in most rows; their index leaves those out, and must be told so
 _encoder = msgspec.msgpack.Encoder()
 _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
 _sketches = msgspec.msgpack.Decoder(Sketch)
@@ -55,7 +58,7 @@ class Sqlite:
         self._new_blobs: dict[bytes, tuple[int, bytes, int, int, bytes]] = {}
         self._last_blob = 0
         try:
-            self._file = SqliteFile(path, steps, self._folder.forget, busy_seconds, durable)
+            self._file = SqliteFile(path, steps, self._folder.forget, _columns, busy_seconds, durable)
             self.search = Search(f"{path}.search" if path else "", int(self.fact("identity") or 0))
         except (sqlite3.DatabaseError, StoreDown) as problem:
             raise _mistake(url, str(problem)) from problem
@@ -252,6 +255,14 @@ class Sqlite:
         sql = f"SELECT doc FROM {table} {where} ORDER BY {ask.order} {direction}, id {direction} LIMIT ?"
         return [_decoders[table].decode(row[0]) for row in self._read(sql, (*parameters, ask.limit))]
 
+    def sift(self, table: str, ask: Ask, tests: Sequence[Test], most: int) -> Sifted:
+        page = Sifting(self._read, table, ask, tests)
+        page.run(most)
+        return Sifted([_decoders[table].decode(row[0]) for row in page.rows], page.looked, page.place)
+
+    def sql(self, query: str, bounds: Bounds) -> Rows:
+        return ask_directly(self._file.apart(), query, bounds)
+
     def sketches(self, conversation: str) -> Iterator[Sketch]:
         sql = "SELECT doc FROM tasks WHERE conversation = ? AND kind <> 'none' ORDER BY opened, id"
         return (_sketches.decode(doc) for (doc,) in self._file.stream(sql, (conversation,)))
@@ -265,10 +276,11 @@ class Sqlite:
 
     def among(self, table: str, column: str, values: Sequence[str]) -> list[Entity]:
         found: list[Entity] = []
+        only = f" AND {column} <> ''" if column in SPARSE else ""
         for start in range(0, len(values), CHUNK):
             chunk = values[start : start + CHUNK]
             marks = ", ".join("?" * len(chunk))
-            rows = self._read(f"SELECT doc FROM {table} WHERE {column} IN ({marks})", chunk)
+            rows = self._read(f"SELECT doc FROM {table} WHERE {column} IN ({marks}){only}", chunk)
             found += [_decoders[table].decode(row[0]) for row in rows]
         return found
 
@@ -327,12 +339,12 @@ class Sqlite:
         self.search.close()
 
 
+def _columns(table: str, doc: bytes) -> tuple[Any, ...]:
+    return columns_of(_decoders[table].decode(doc))
+
+
 def _equal(where: dict[str, str], without: dict[str, str]) -> tuple[list[str], list[Any]]:
-    """`running` is written out: SQLite uses the small index of what runs only where it can see the word."""
-    if where.get("status") == "running":
-        clauses, rest = ["status = 'running'"], {column: value for column, value in where.items() if column != "status"}
-    else:
-        clauses, rest = [], where
+    clauses, rest = written_out(where)
     clauses += [*(f"{column} = ?" for column in rest), *(f"{column} <> ?" for column in without)]
     return clauses, [*rest.values(), *without.values()]
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from ramify.model.mistake import UserMistake
 from ramify.storage.base import StoreDown
+from ramify.storage.direct import reader_of
+from ramify.storage.layout import Columns, is_laid_out, lay_out
 from ramify.storage.schema import APPLICATION_ID
 
 PAGES = 4000  # of 4 KiB in the write-ahead log before it is folded back
@@ -22,11 +24,14 @@ def is_away(problem: BaseException) -> bool:
 
 
 class SqliteFile:
-    """`forget` is called when what was remembered of the file may not be true any more."""
+    """`forget` is called when what was remembered of the file may not be true any more; `columns` reads those of a row."""
 
-    def __init__(self, path: str, steps: Sequence[str], forget: Callable[[], None], busy_seconds: float, durable: bool) -> None:
+    def __init__(
+        self, path: str, steps: Sequence[str], forget: Callable[[], None], columns: Columns, busy_seconds: float, durable: bool
+    ) -> None:
         self.path = path
         self._forget = forget
+        self._columns = columns
         self._busy_seconds = busy_seconds
         self._synchronous = "FULL" if durable else "OFF"
         self._lock = threading.RLock()
@@ -68,7 +73,7 @@ class SqliteFile:
                 f"{self.path} was written by a newer Ramify (schema {version}, this one knows {len(steps)})",
                 "upgrade Ramify, or choose another file with --store sqlite:PATH",
             )
-        if version < len(steps):
+        if version < len(steps) or not is_laid_out(self.writer):
             self._bring_up(steps)
 
     def _write_ahead(self) -> None:
@@ -91,6 +96,8 @@ class SqliteFile:
             for step in steps[self._pragma("user_version") :]:
                 for statement in statements(step):
                     self.writer.execute(statement)
+            if not is_laid_out(self.writer):
+                lay_out(self.writer, self._columns)
             self.writer.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             self.writer.execute(f"PRAGMA user_version = {len(steps)}")
             self.writer.execute("COMMIT")
@@ -124,6 +131,11 @@ class SqliteFile:
             return connection.execute(sql, parameters).fetchall()
         except sqlite3.DatabaseError as problem:
             raise StoreDown(str(problem)) if is_away(problem) else problem from None
+
+    def apart(self) -> sqlite3.Connection:
+        """A connection that nobody else uses, for one question; whoever takes it closes it."""
+        with self._lock:
+            return reader_of(self.path, self.writer)
 
     def _new_reader(self) -> sqlite3.Connection:
         with self._lock:

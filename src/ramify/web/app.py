@@ -16,6 +16,7 @@ from ramify.web import (
     operator,
     overview,
     reports,
+    sql,
     tasks,
     webhooks,
 )
@@ -25,7 +26,7 @@ from ramify.web.guard import guard
 from ramify.web.live import SINCE, live, readers
 from ramify.web.openapi import described
 from ramify.web.pages import ELSEWHERE, paged
-from ramify.web.route import CONVERSATION, CURSOR, LIMIT, PAGE, PROJECT, SHAPE, STATUS, TREE, Parameter, Route
+from ramify.web.route import CONVERSATION, CURSOR, FILTER, LIMIT, PAGE, PROJECT, SHAPE, STATUS, TREE, Parameter, Route
 from ramify.web.served import AGENTS, CAPTURED, RAMIFY, Served
 
 UNDER = (TREE, *PAGE)
@@ -39,11 +40,11 @@ CHILD = Parameter("child", "string", "the tasks that would move, separated by co
 PARENT = Parameter("parent", "string", "the task or tool call that they would stand under; without it, nothing")
 WITHDRAW = Parameter("withdraw", "boolean", "take back what was said instead: the rules decide again", False)
 SESSION = Parameter("session", "string", "only this session of the event log")
-TEXT = Parameter("q", "string", "the words to look for", required=True)
+TEXT = Parameter("q", "string", "the words to look for; filters may stand among them", required=True)
 
 ROUTES = (
     Route("GET", "/api/tasks", tasks.listed, "Tasks, newest first", "[Task]",
-          (ROOTS, IDS, CONVERSATION, STATUS, WORDS, PROJECT, *PAGE)),
+          (ROOTS, IDS, CONVERSATION, STATUS, WORDS, PROJECT, FILTER, *PAGE)),
     Route("GET", "/api/titles", tasks.titles, "Titles of tasks, uncut", "[Named]", (TITLES,)),
     Route("GET", "/api/tasks/{id}", tasks.shown, "One task", "Task"),
     Route("GET", "/api/tasks/{id}/tree", tasks.tree, "A task with everything under it", "TaskTree", (SHAPE,)),
@@ -53,22 +54,23 @@ ROUTES = (
     Route("GET", "/api/tasks/{id}/messages", tasks.messages, "What was said in a task", "[Message]", UNDER),
     Route("GET", "/api/tasks/{id}/artifacts", tasks.artifacts, "What a task produced, oldest first", "[Artifact]", UNDER),
     Route("GET", "/api/tasks/{id}/events", tasks.events, "What the event log has about a task, oldest first", "[LoggedEvent]"),
+    Route("GET", "/api/tasks/{id}/flow", tasks.flow, "Everything that happened in a task and under it, by time", "Flow"),
     Route("GET", "/api/tasks/{id}/why", tasks.why, "Why a task is linked as it is", "Why"),
     Route("GET", "/api/tasks/{id}/usage", tasks.usage, "The tokens of a tree by model and by type of agent", "Breakdown"),
     Route("GET", "/api/tasks/{id}/completeness", tasks.completeness, "What is not known of a tree", "Completeness"),
     Route("GET", "/api/tasks/{id}/cache", tasks.cache, "Where prompts first differ from the ones before", "[CacheEntry]", (LIMIT,)),
     Route("GET", "/api/tools/{call_id}", tasks.tool, "One tool call with input and result", "ToolCall"),
     Route("GET", "/api/calls", calls.listed, "Model calls, newest first", "[Call]",
-          (TASK, CONVERSATION, KIND, STATUS, PROJECT, *PAGE)),
+          (TASK, CONVERSATION, KIND, STATUS, PROJECT, FILTER, *PAGE)),
     Route("GET", "/api/calls/{id}", calls.shown, "One model call", "Call"),
     Route("GET", "/api/calls/{id}/request", calls.request, "The bytes that were sent", ""),
     Route("GET", "/api/calls/{id}/response", calls.response, "The bytes that were answered", ""),
     Route("GET", "/api/observations/{id}", observations.shown, "What was seen, as it was", "Observed"),
     Route("GET", "/api/conversations", conversations.listed, "Conversations, newest first", "[Conversation]",
-          (PROJECT, *PAGE)),
+          (PROJECT, FILTER, *PAGE)),
     Route("GET", "/api/conversations/{id}", conversations.shown, "One conversation", "Conversation"),
     Route("GET", "/api/conversations/{id}/tree", tasks.tree, "Its tasks, as trees", "Tree", (SHAPE,)),
-    Route("GET", "/api/search", overview.search, "Full text", "[Hit]", (TEXT, LIMIT, CURSOR)),
+    Route("GET", "/api/search", overview.search, "Full text", "[Hit]", (TEXT, FILTER, LIMIT, CURSOR)),
     Route("GET", "/api/stats", overview.stats, "Totals", "Stats"),
     Route("GET", "/api/health", overview.health, "How the server is", "Health"),
     Route("GET", "/api/alive", metrics.alive, "Whether the process lives", "Object"),
@@ -76,6 +78,7 @@ ROUTES = (
     Route("GET", "/metrics", metrics.metrics, "Figures for a monitoring system, as Prometheus reads them", ""),
     Route("GET", "/api/live", live, "What changes, as server-sent events", "", (SINCE,)),
     Route("GET", "/api/links/preview", links.previewed, "What a correction would move", "Preview", (CHILD, PARENT)),
+    Route("POST", "/api/sql", sql.asked, "One SQL query, read-only", "SqlAnswer", takes="SqlQuery"),
     Route("POST", "/api/links", links.linked, "Say where a task belongs", "Object", takes="NewLink"),
     Route("POST", "/api/records", reports.records, "Take what a recorded program reports", "Taken",
           takes="Batch"),

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from ramify.model.mistake import Conflict, UserMistake
 from ramify.model.mistake import Refused as AgentRefused
+from ramify.query.filter import BadFilter
 from ramify.query.service import Ambiguous, BadQuestion, NotFound
 from ramify.storage.base import StoreDown
 from ramify.web.served import CAPTURED, Serve
@@ -61,6 +62,9 @@ def explained(error: Exception) -> web.Response | None:
             return failure(400, "bad_request", error.message, error.hint)
         case StoreDown():
             return failure(503, "store_away", f"The store cannot be read: {said(error)}", "Try again; ramify doctor says more")
+        case BadFilter():
+            place = {"word": error.word, "start": error.start, "end": error.end}
+            return failure(400, "bad_filter", f"{error.word!r}: {error.problem}", error.hint, place)
         case BadQuestion():
             return failure(400, "bad_request", said(error), "Correct the value and ask again")
     return None

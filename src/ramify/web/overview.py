@@ -16,7 +16,8 @@ PLACES = {
 
 def search(asked: Asked) -> Answer:
     given = dict(asked.given)
-    return asked.ramify.questions.search(given.pop("q"), **given)
+    text = " ".join(part for part in (given.pop("q"), given.pop("filter")) if part)
+    return asked.ramify.questions.search(text, **given)
 
 
 def stats(asked: Asked) -> Answer:

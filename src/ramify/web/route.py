@@ -60,6 +60,7 @@ STATUS = Parameter("status", "string", "only this status")
 SHAPE = Parameter(
     "shape", "string", "`skeleton`: columns in pre-order, for drawing", choices=("full", "skeleton")
 )
+FILTER = Parameter("filter", "string", "only what fits, such as `status:failed tool:Bash cost>0.5 since:2h`; see the page on queries")
 PAGE = (LIMIT, CURSOR)
 
 

@@ -183,6 +183,42 @@ class Message(Struct, kw_only=True):
     observation: str | None = None  # where it was seen, in protocols that keep their messages
 
 
+class FlowEvent(Struct, kw_only=True):
+    timestamp: Moment
+    kind: Literal[
+        "request", "model_call", "thinking", "explanation", "progress", "tool_call", "subtask", "artifact", "workflow_node",
+        "cancel_request", "error", "compaction", "message", "other", "end",
+    ]  # fmt: skip
+    task: str | None
+    id: str | None
+    agent_name: str | None
+    text: str | None
+    status: str | None
+    closed: Moment
+    call_id: str | None = None
+    author: str | None = None
+
+
+class FlowTotals(Struct, kw_only=True):
+    tasks: int
+    subtasks: int
+    tool_calls: int
+    open_tool_calls: int
+    own: Usage
+    tree: Usage
+
+
+class Flow(Struct, kw_only=True):
+    """`open` are tasks that have not ended and tool calls that still run."""
+
+    task: Task
+    events: list[FlowEvent]
+    totals: FlowTotals
+    open: list[str]
+    final_text: str | None
+    feedback: list[dict[str, Any]]
+
+
 class Breakdown(Struct):
     models: dict[str, Usage]
     agent_types: dict[str, Usage]
@@ -243,6 +279,9 @@ class Fault(Struct, kw_only=True):
     message: str
     hint: str
     candidates: list[dict[str, Any]] | None = None
+    word: str | None = None  # of a filter: what is wrong, and where it stands
+    start: int | None = None
+    end: int | None = None
 
 
 class Error(Struct):
@@ -280,6 +319,22 @@ class Cancellation(Struct):
     error: str | None
 
 
+class SqlQuery(Struct, forbid_unknown_fields=True):
+    """`limit` is the number of rows at most."""
+
+    sql: str
+    limit: int = 1000
+
+
+class SqlAnswer(Struct, kw_only=True):
+    """`more`: there are more rows than were asked for, or than one answer holds."""
+
+    columns: list[str]
+    rows: list[list[Any]]
+    more: bool
+    ms: float
+
+
 class Taken(Struct):
     """How many records were taken; they are stored a moment later."""
 
@@ -297,6 +352,6 @@ class Nothing(Struct):
 
 
 SHAPES: tuple[type[Struct], ...] = (
-    Task, TaskTree, Tree, Artifact, Call, ToolCall, Reasoning, Message, Conversation, Why, Breakdown, Object, Error,
-    NewLink, NewAnswer, Answered, Cancellation, Batch, Taken, Playing, Nothing,
+    Task, TaskTree, Tree, Artifact, Call, ToolCall, Reasoning, Message, Conversation, Why, Flow, Breakdown, Object, Error,
+    NewLink, SqlQuery, SqlAnswer, NewAnswer, Answered, Cancellation, Batch, Taken, Playing, Nothing,
 )  # fmt: skip

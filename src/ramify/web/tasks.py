@@ -4,7 +4,8 @@ from ramify.model.entity import Task
 from ramify.model.mistake import UserMistake
 from ramify.query.cache import cache_story
 from ramify.query.completeness import completeness as completeness_of
-from ramify.query.runs import Wanted, runs
+from ramify.query.flow import flow as flow_of
+from ramify.query.runs import Runs, runs
 from ramify.query.service import Answer
 from ramify.web.route import Asked
 
@@ -16,7 +17,7 @@ def listed(asked: Asked) -> Answer:
         del given["roots"]
         limit, cursor = given.pop("limit"), given.pop("cursor")
         questions = asked.ramify.questions
-        return runs(questions.store, Wanted(words=words, **given), limit, cursor, questions.patience)
+        return runs(questions.store, Runs(words=words, **given), limit, cursor, questions.patience)
     if words:
         raise UserMistake('"words" is only known for root tasks', "Add roots=true, or use /api/search")
     return asked.ramify.questions.tasks(ids=ids.split(",") if ids else None, **given)
@@ -55,6 +56,10 @@ def messages(asked: Asked) -> Answer:
 
 def events(asked: Asked) -> Answer:
     return asked.ramify.questions.task_events(asked.path["id"])
+
+
+def flow(asked: Asked) -> Answer:
+    return flow_of(asked.ramify.questions, asked.path["id"])
 
 
 def why(asked: Asked) -> Answer:

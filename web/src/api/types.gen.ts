@@ -244,6 +244,40 @@ export interface Fault {
   message: string;
   hint: string;
   candidates?: Array<Record<string, unknown>> | null;
+  word?: string | null;
+  start?: number | null;
+  end?: number | null;
+}
+
+export interface Flow {
+  task: Task;
+  events: Array<FlowEvent>;
+  totals: FlowTotals;
+  open: Array<string>;
+  final_text: string | null;
+  feedback: Array<Record<string, unknown>>;
+}
+
+export interface FlowEvent {
+  timestamp: string | null;
+  kind: "request" | "model_call" | "thinking" | "explanation" | "progress" | "tool_call" | "subtask" | "artifact" | "workflow_node" | "cancel_request" | "error" | "compaction" | "message" | "other" | "end";
+  task: string | null;
+  id: string | null;
+  agent_name: string | null;
+  text: string | null;
+  status: string | null;
+  closed: string | null;
+  call_id?: string | null;
+  author?: string | null;
+}
+
+export interface FlowTotals {
+  tasks: number;
+  subtasks: number;
+  tool_calls: number;
+  open_tool_calls: number;
+  own: Usage;
+  tree: Usage;
 }
 
 export interface Gone {
@@ -556,6 +590,18 @@ export interface Skeleton {
   agents: Array<string>;
   rows: Columns;
   unattached: Columns;
+}
+
+export interface SqlAnswer {
+  columns: Array<string>;
+  rows: Array<Array<unknown>>;
+  more: boolean;
+  ms: number;
+}
+
+export interface SqlQuery {
+  sql: string;
+  limit?: number;
 }
 
 export interface Stats {

@@ -37,7 +37,7 @@ export function Runs() {
     previous: () => move(Math.max(at - 1, 0)),
     open: () => items[at] && go(taskView(items[at].id)),
   });
-  if (list.error && !items.length) return <Trouble error={list.error} again={list.again} />;
+  if (list.error && list.error.code !== "bad_filter" && !items.length) return <Trouble error={list.error} again={list.again} />;
   if (!list.loaded) return <Loading rows={8} />;
   const filtered = Boolean(view.status || view.words);
   if (!items.length && !filtered) return <Start />;
@@ -49,7 +49,7 @@ export function Runs() {
           ref={field}
           type="search"
           aria-label="filter runs"
-          placeholder="words in a prompt or an agent   /"
+          placeholder="words, agent:Explore, tool:Bash, cost>0.5, since:2h   /"
           value={view.words}
           onChange={(event) => adjust({ words: event.target.value })}
         />
@@ -63,7 +63,12 @@ export function Runs() {
             </button>
           ))}
         </span>
-        {filtered && (
+        {list.error?.code === "bad_filter" && (
+          <span className="faint" role="alert">
+            {list.error.message}; {list.error.hint}
+          </span>
+        )}
+        {filtered && list.error?.code !== "bad_filter" && (
           <span className="faint" role="status">
             {items.length} shown, {list.hidden} hidden{" "}
             <button type="button" className="quiet" onClick={() => adjust({ words: "", status: "" })}>
@@ -77,7 +82,7 @@ export function Runs() {
           </button>
         )}
       </div>
-      {items.length === 0 && <p className="empty">Nothing fits. {count(list.hidden, "run")} hidden by the filter.</p>}
+      {items.length === 0 && !list.error && <p className="empty">Nothing fits. {count(list.hidden, "run")} hidden by the filter.</p>}
       {items.length > 0 && (
         <p className="list-head" aria-hidden="true">
           <span className="n">calls</span>
@@ -158,7 +163,7 @@ function useRuns(status: string, words: string) {
     const ask = async () => {
       const began = performance.now();
       try {
-        const list = await api.runs({ status, words, limit });
+        const list = await api.runs({ status, filter: words, limit });
         if (current) set((old) => settle(old, list, key));
       } catch (error) {
         if (current) set((old) => ({ ...old, key, error: asApiError(error) }));

@@ -1,0 +1,118 @@
+"""SQL that people wrote, on a connection of its own that can only read, and only so much of it.
+
+Whoever may ask may read everything that is stored, but not the store's own secrets, and must not be able to change,
+reach or exhaust anything.
+"""
+
+import sqlite3
+import time
+from urllib.parse import quote
+
+from ramify.model.mistake import UserMistake
+from ramify.storage.base import Bounds, Rows
+
+SECRET = ("facts",)  # the key of fingerprints is among them
+MASTER = ("sqlite_master", "sqlite_schema")
+INTERNAL = ("sqlite_", "pragma_", "dbstat", "bytecode", "tables_used")  # SQLite's own, some of which read pages as they are
+GENERATED = ("json_each", "json_tree")
+FORBIDDEN = ("load_extension", "fts3_tokenizer", "zeroblob", "randomblob")
+STEPS = 5_000  # of SQLite's machine between two looks at the clock
+LONGEST_VALUE = 8 * 2**20
+LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: LONGEST_VALUE,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 200,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1_000,
+    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 100,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+HINT = "ramify sql without a query lists the views and their columns"
+
+
+def reader_of(path: str, writer: sqlite3.Connection) -> sqlite3.Connection:
+    """What lives in memory has one connection only: a copy is asked instead."""
+    if path:
+        return sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=5, isolation_level=None)
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    writer.backup(copy)
+    return copy
+
+
+class Guard:
+    """Lets through what reads a view; an inner table only where a view reads it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        named = {"table": set[str](), "view": set[str]()}
+        for kind, name in connection.execute("SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view')"):
+            named[kind].add(name.lower())
+        self.tables, self.views = named["table"], named["view"]
+        self.refused = ""
+
+    def __call__(self, action: int, first: str | None, second: str | None, base: str | None, inside: str | None) -> int:
+        if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_FUNCTION:
+            return self._say((second or "").lower() not in FORBIDDEN, f"use the function {second}")
+        if action == sqlite3.SQLITE_READ:
+            return self._say(self._may_read((first or "").lower(), (inside or "").lower()), f"use the table {first}")
+        return self._say(False, "do anything but read")
+
+    def _may_read(self, table: str, inside: str) -> bool:
+        if table in SECRET:
+            return False
+        if table in self.views or inside in self.views or table in MASTER or table in GENERATED:
+            return True
+        return table not in self.tables and not table.startswith(INTERNAL)  # a name that the query gave itself
+
+    def _say(self, allowed: bool, what: str) -> int:
+        if not allowed:
+            self.refused = self.refused or what
+        return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+
+def ask_directly(connection: sqlite3.Connection, sql: str, bounds: Bounds) -> Rows:
+    """Closes the connection. Raises UserMistake for what is wrong with the query, what it may not, and what takes too long."""
+    end = time.monotonic() + bounds.seconds
+    guard = Guard(connection)
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        for name in GENERATED:  # SQLite declares them when they are first used, which the guard would refuse
+            connection.execute(f"SELECT 1 FROM {name}('[]')")
+        for limit, most in LIMITS.items():
+            connection.setlimit(limit, most)
+        connection.set_progress_handler(lambda: time.monotonic() > end, STEPS)
+        connection.set_authorizer(guard)
+        return _fetched(connection.execute(sql), bounds)
+    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as problem:
+        raise _explained(problem, guard, bounds) from None
+    finally:
+        connection.set_authorizer(None)
+        connection.close()
+
+
+def _fetched(cursor: sqlite3.Cursor, bounds: Bounds) -> Rows:
+    if cursor.description is None:
+        raise UserMistake("the query asks for nothing", "write a SELECT")
+    columns = tuple(column[0] for column in cursor.description)
+    rows: list[tuple[object, ...]] = []
+    size = 0
+    for row in cursor:
+        size += sum(len(value) if isinstance(value, str | bytes) else 8 for value in row)
+        if len(rows) >= bounds.rows or size > bounds.bytes:
+            return Rows(columns, rows, more=True)
+        rows.append(row)
+    return Rows(columns, rows, more=False)
+
+
+def _explained(problem: Exception, guard: Guard, bounds: Bounds) -> UserMistake:
+    text = str(problem)
+    if guard.refused:
+        return UserMistake(f"a query may not {guard.refused}", f"the views are there to be read; {HINT}")
+    if text == "interrupted":
+        return UserMistake(f"the query took longer than {bounds.seconds:g} s", "ask for less, or give it more time with --timeout")
+    if "one statement at a time" in text:
+        return UserMistake("there is more than one statement", "ask one at a time")
+    return UserMistake(f"SQLite does not understand the query: {text}", HINT)

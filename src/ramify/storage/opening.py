@@ -1,0 +1,29 @@
+"""From the address of a store to the engine that keeps it."""
+
+from pathlib import Path
+
+from ramify.model.mistake import UserMistake
+from ramify.storage.base import Store
+from ramify.storage.sqlite import open_sqlite
+
+
+def open_store(url: str, create: bool = True, busy_seconds: float = 5.0) -> Store:
+    if url == "memory:":
+        return open_sqlite(url)
+    if url.startswith(("postgresql://", "postgres://")):
+        return open_server(url, busy_seconds)
+    if not url.startswith("sqlite:"):
+        raise UserMistake(f"no engine for the store {url!r}", "use sqlite:PATH, postgresql://HOST/DATABASE or memory:")
+    path = Path(url.removeprefix("sqlite:")).expanduser()
+    if not create and not path.exists():
+        raise UserMistake(f"there is no store at {path}", "capture something first: ramify run COMMAND, or ramify import FILE")
+    return open_sqlite(url, busy_seconds)
+
+
+def open_server(url: str, busy_seconds: float) -> Store:
+    """The driver is an extra: who keeps a file on a laptop need not have it."""
+    try:
+        from ramify.storage.postgres import open_postgres
+    except ImportError as problem:
+        raise UserMistake(f"the driver for {url.split('://')[0]} is not installed ({problem})", "pip install 'ramify[postgres]'") from problem
+    return open_postgres(url, busy_seconds)

@@ -1,0 +1,88 @@
+"""The views that people ask directly, with any tool that reads SQLite. Their names and columns stay; inner tables may change."""
+
+OURS = "ramify_"
+
+
+def moment(column: str) -> str:
+    """ISO 8601 in UTC with microseconds; nothing where there is none."""
+    second = f"strftime('%Y-%m-%dT%H:%M:%S', {column} / 1000000, 'unixepoch')"
+    return f"CASE WHEN {column} > 0 THEN {second} || printf('.%06dZ', {column} % 1000000) END"
+
+
+def given(column: str) -> str:
+    return f"nullif({column}, '')"
+
+
+def spent(prefix: str = "") -> str:
+    tokens = ", ".join(f"{prefix}{name} AS {name}_tokens" for name in ("input", "output", "cache_read", "cache_write"))
+    return f"{tokens}, {prefix}cost / 1e9 AS cost_usd"
+
+
+def total(name: str) -> str:
+    return f"sum({name}) AS {name}_tokens"
+
+
+TASKS = f"""
+SELECT id, project, {given("conversation")} AS conversation, {given("parent")} AS parent, kind, status, {given("agent")} AS agent,
+    {given("agent_id")} AS agent_id, title, prompt, prompt_author, {moment("opened")} AS opened, {moment("closed")} AS closed,
+    (closed - opened) / 1000.0 AS duration_ms, opened AS opened_us, calls, tool_calls, {spent()},
+    {given("rule")} AS link_rule, certainty AS link_certainty, {given("via")} AS via
+FROM tasks WHERE kind <> 'none'"""
+
+MODEL_CALLS = f"""
+SELECT id, project, {given("conversation")} AS conversation, {given("task")} AS task, {given("parent")} AS parent, kind,
+    {given("utility")} AS utility, {given("model")} AS model, status, {given("attempt_of")} AS attempt_of, {moment("started")} AS opened,
+    {moment("ended")} AS closed, (ended - started) / 1000.0 AS duration_ms, (first_byte - started) / 1000.0 AS first_token_ms,
+    started AS opened_us, {given("stop_reason")} AS stop_reason, http_status, message_count, new_messages, counted, {spent()}, source
+FROM calls WHERE kind <> 'twin'"""
+
+TOOL_CALLS = f"""
+SELECT t.id AS id, t.native AS call_id, t.project AS project, coalesce({given("k.conversation")}, {given("c.conversation")}) AS conversation,
+    coalesce({given("t.task")}, {given("c.task")}) AS task, {given("t.call")} AS model_call, {given("t.name")} AS name, t.status AS status, {moment("t.opened")} AS opened,
+    {moment("t.closed")} AS closed, (t.closed - t.opened) / 1000.0 AS duration_ms, t.opened AS opened_us,
+    {given("t.child")} AS spawned, {given("t.path")} AS path
+FROM tools t LEFT JOIN calls c ON c.id = t.call LEFT JOIN tasks k ON k.id = t.task AND t.task <> ''"""
+
+MESSAGES = f"""
+SELECT id || '.prompt' AS id, project, {given("conversation")} AS conversation, id AS task, NULL AS model_call, 'user' AS role,
+    prompt_author AS author, prompt AS text, {moment("opened")} AS timestamp, opened AS at_us
+FROM tasks WHERE kind <> 'none' AND prompt <> ''
+UNION ALL
+SELECT id || '.answer', project, {given("conversation")}, {given("task")}, id, 'assistant', 'agent', NULL,
+    {moment("coalesce(ended, started)")}, coalesce(ended, started)
+FROM calls WHERE kind <> 'twin' AND status = 'ok'"""
+
+LINKS = f"""
+SELECT id AS child, 'task' AS child_kind, {given("parent")} AS parent, link_kind AS kind, rule, certainty, {given("via")} AS via
+FROM tasks WHERE rule <> '' AND kind <> 'none'
+UNION ALL
+SELECT id, 'model_call', {given("parent")}, link_kind, rule, certainty, {given("via")}
+FROM calls WHERE rule <> '' AND kind <> 'twin' AND link_kind <> 'spawned'"""
+
+# Of calls whose price is not known the cost is not known; those without tokens cost nothing.
+USED = "input + output + cache_read + cache_write"
+USAGE = f"""
+SELECT date(at / 1000000, 'unixepoch') AS day, project, task, agent, model, sum(counted) AS calls, {total("input")}, {total("output")},
+    {total("cache_read")}, {total("cache_write")}, CASE WHEN sum(cost IS NULL AND {USED} > 0) = 0 THEN coalesce(sum(cost), 0) / 1e9 END AS cost_usd
+FROM (
+    SELECT c.started AS at, c.project AS project, {given("c.task")} AS task, {given("t.agent")} AS agent, {given("c.model")} AS model,
+        c.counted AS counted, c.input AS input, c.output AS output, c.cache_read AS cache_read, c.cache_write AS cache_write, c.cost AS cost
+    FROM calls c LEFT JOIN tasks t ON t.id = c.task WHERE c.kind <> 'twin'
+    UNION ALL
+    SELECT opened, project, id, {given("agent")}, NULL, 0, extra_input, extra_output, extra_cache_read, extra_cache_write, extra_cost
+    FROM tasks WHERE extra_input + extra_output + extra_cache_read + extra_cache_write > 0
+) GROUP BY 1, 2, 3, 4, 5"""
+
+CONVERSATIONS = f"""
+SELECT id, project, {given("session")} AS session, {given("client")} AS client, {moment("opened")} AS opened, {moment("active")} AS active,
+    active AS active_us, calls, {spent()} FROM conversations"""
+
+VIEWS = {
+    f"{OURS}conversations": CONVERSATIONS,
+    f"{OURS}tasks": TASKS,
+    f"{OURS}model_calls": MODEL_CALLS,
+    f"{OURS}tool_calls": TOOL_CALLS,
+    f"{OURS}messages": MESSAGES,
+    f"{OURS}links": LINKS,
+    f"{OURS}usage": USAGE,
+}

@@ -1,0 +1,92 @@
+"""A flow tells everything once, in order, whatever the source."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from ramify.query.errors import NotFound
+from ramify.query.flow import KINDS, flow, subtree
+from ramify.query.service import Questions
+from tests.story import CASES, anthropic_cases, exchanges, reports, told
+
+FILES = {"exchanges": "exchanges.jsonl", "transcripts": "transcripts", "stream-json": "stream.jsonl", "sdk": "sdk_messages.jsonl"}
+STORIES = [(case, source) for case in ("simple", "nested", "parallel", "background") for source, file in FILES.items() if (CASES / "claude" / case / file).exists()]
+FIELDS = {"timestamp", "kind", "task", "id", "agent_name", "text", "status", "closed"}
+
+
+def seen(case: str, source: str = "exchanges") -> Questions:
+    return told(reports(CASES / "claude" / case, source))[1]
+
+
+def root(questions: Questions) -> str:
+    return str(max(questions.tasks(roots=True, limit=0)["items"], key=lambda task: task["subtasks"])["id"])
+
+
+def of_kind(answer: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [event for event in answer["events"] if event["kind"] == kind]
+
+
+def check(questions: Questions, id: str) -> None:
+    answer = flow(questions, id)
+    tasks = subtree(questions, id)
+    assert set(answer) == {"task", "events", "totals", "open", "final_text", "feedback"}
+    assert all(set(event) >= FIELDS and event["kind"] in KINDS for event in answer["events"])
+    times = [event["timestamp"] for event in answer["events"] if event["timestamp"]]
+    assert times == sorted(times)
+    assert [event["id"] for event in of_kind(answer, "tool_call")] == list(dict.fromkeys(event["id"] for event in of_kind(answer, "tool_call")))
+    assert {event["id"] for event in of_kind(answer, "tool_call")} == {tool["id"] for tool in questions.tools(id, tree=True, limit=0)["items"]}
+    assert Counter(event["id"] for event in of_kind(answer, "subtask")) == Counter(set(tasks) - {id})
+    assert all(event["task"] == tasks[event["id"]]["parent"] for event in of_kind(answer, "subtask"))
+    assert {event["id"] for event in of_kind(answer, "request")} == set(tasks)
+    ended = {event["id"] for event in of_kind(answer, "end")}
+    assert ended | {one for one in answer["open"] if one.startswith("task_")} == set(tasks)
+    assert not ended & set(answer["open"])
+    totals = answer["totals"]
+    assert (totals["tasks"], totals["subtasks"]) == (len(tasks), len(tasks) - 1)
+    assert len(of_kind(answer, "model_call")) >= totals["tree"]["calls"]
+    assert (answer["final_text"] is None) >= (id in answer["open"])
+    assert len(of_kind(answer, "thinking")) == len(questions.reasoning(id, tree=True, limit=0)["items"])
+
+
+@pytest.mark.parametrize("case", anthropic_cases())
+def test_every_task_of_the_wire_has_a_flow(case: str) -> None:
+    _, questions = told(exchanges("anthropic", case))
+    for task in questions.tasks(limit=0)["items"]:
+        check(questions, task["id"])
+
+
+@pytest.mark.parametrize(("case", "source"), STORIES)
+def test_every_source_has_a_flow(case: str, source: str) -> None:
+    questions = seen(case, source)
+    for task in questions.tasks(limit=0)["items"]:
+        check(questions, task["id"])
+
+
+def test_a_prompt_is_told_once_and_the_last_words_are_the_end() -> None:
+    questions = seen("nested")
+    id = root(questions)
+    answer = flow(questions, id)
+    prompts = [event["text"] for event in of_kind(answer, "request")]
+    assert answer["events"][0]["text"] == answer["task"]["prompt"]
+    assert not [event for event in of_kind(answer, "message") if event["text"] in prompts]
+    assert answer["final_text"] == [event["text"] for event in of_kind(answer, "message") if event["task"] == id][-1]
+
+
+def test_asked_with_a_sub_task_it_answers_for_that_subtree() -> None:
+    questions = seen("nested")
+    whole = flow(questions, root(questions))
+    child = of_kind(whole, "subtask")[0]["id"]
+    part = flow(questions, child)
+    assert part["task"]["id"] == child
+    assert 0 < len(part["events"]) < len(whole["events"])
+    inside = set(subtree(questions, child))
+    assert {event["task"] for event in part["events"]} <= inside
+
+
+def test_what_is_no_task_is_not_found() -> None:
+    questions = seen("simple")
+    with pytest.raises(NotFound, match="nobody"):
+        flow(questions, "nobody")
+    with pytest.raises(NotFound, match="is a conversation, not a task"):
+        flow(questions, questions.conversations()["items"][0]["id"])
