@@ -79,6 +79,7 @@ def reasoning_shape(row: Note, history: list[Any] | None = None) -> Shape:
         "text": row.text,
         "withheld": False,
         "model": row.model or None,
+        "message_ids": row.details.get("message_ids") or ([row.native] if row.native else []),
         "conversation_history": row.details.get("history", history),
     }
 

@@ -1,7 +1,7 @@
 """The messages of one task, in order, to what is known of it: its model calls, its tool calls, its thoughts, its end."""
 
 from ramify.linking.mesh import names, toolcalls
-from ramify.linking.mesh.rows import bare
+from ramify.linking.mesh.rows import SYNTHETIC, bare
 from ramify.linking.mesh.state import TERMINAL, Given, State
 from ramify.linking.mesh.writing import Writing
 from ramify.linking.sighting import Price
@@ -144,6 +144,7 @@ def model_answered(work: Writing, message: MeshMessage, number: int, part: Model
     spend(work, row, part.tokens, price)
     for tool in part.tools:
         toolcalls.decided(work, message, tool, row.id)
+    explained(work, message, number, part, row.id)
 
 
 def spend(work: Writing, row: Call, tokens: Tokens | None, price: Price) -> None:
@@ -170,7 +171,15 @@ def tool_asked_a_model(
     spend(work, row, tokens, price)
 
 
-# -- thoughts ----------------------------------------------------------------------------------------------------------
+# -- reasoning ---------------------------------------------------------------------------------------------------------
+
+
+def explained(work: Writing, message: MeshMessage, number: int, part: ModelAnswered, call: str) -> None:
+    """Text beside tools that the model itself asked for."""
+    if part.text and any(not tool.call.startswith(SYNTHETIC) for tool in part.tools):
+        note = bare(message, "explanation", number)
+        note.text, note.model, note.details = part.text, part.model, {"call": call}
+        work.put("notes", note)
 
 
 def thought(work: Writing, message: MeshMessage, number: int, part: Thought) -> None:
@@ -180,6 +189,7 @@ def thought(work: Writing, message: MeshMessage, number: int, part: Thought) -> 
     if part.text:
         if not work.state.thought:
             work.state.thought = fresh.id
+            fresh.details["call"] = work.state.open_call or None
             work.put("notes", fresh)
         row = work.note(work.state.thought)
         row.text += part.text

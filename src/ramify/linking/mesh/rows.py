@@ -6,7 +6,7 @@ from ramify.linking.mesh import names
 from ramify.linking.mesh.deliveries import evidence
 from ramify.linking.world import World
 from ramify.model.entity import Message, Note
-from ramify.model.mesh_event import MeshMessage, ModelAnswered, ModelAsked, Noted, Part, Signalled
+from ramify.model.mesh_event import MeshMessage, ModelAsked, Noted, Part, Signalled
 
 SYNTHETIC = "host-notify-"
 NOT_NOTED = ("file", "")  # parts of messages, and shown as such
@@ -63,21 +63,12 @@ def note_of(message: MeshMessage, part: int, told: Part) -> Note | None:
             note.model = told.model
             note.details = {"call": names.model_call_id(message.project, message.identity, part), "part": part}
             return note
-        case ModelAnswered() if told.text and not told.partial and is_explained(told):
-            note = bare(message, "explanation", part)
-            note.text, note.model = told.text, told.model
-            return note
         case Signalled():
             note = bare(message, "error", part)
             note.text, note.details = told.text, told.details
             return note
         case _:
             return None
-
-
-def is_explained(answer: ModelAnswered) -> bool:
-    """Text beside tools that the model itself asked for."""
-    return any(not tool.call.startswith(SYNTHETIC) for tool in answer.tools)
 
 
 def ended(message: MeshMessage) -> Note:
