@@ -1,10 +1,12 @@
 """A flow tells everything once, in order, whatever the source."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ramify.app import Ramify
 from ramify.query.errors import NotFound
 from ramify.query.flow import KINDS, flow, subtree
 from ramify.query.service import Questions
@@ -42,6 +44,7 @@ def check(questions: Questions, id: str) -> None:
     ended = {event["id"] for event in of_kind(answer, "end")}
     assert ended | {one for one in answer["open"] if one.startswith("task_")} == set(tasks)
     assert not ended & set(answer["open"])
+    assert len(of_kind(answer, "end")) == len({event["task"] for event in of_kind(answer, "end")})
     totals = answer["totals"]
     assert (totals["tasks"], totals["subtasks"]) == (len(tasks), len(tasks) - 1)
     assert len(of_kind(answer, "model_call")) >= totals["tree"]["calls"]
@@ -90,3 +93,25 @@ def test_what_is_no_task_is_not_found() -> None:
         flow(questions, "nobody")
     with pytest.raises(NotFound, match="is a conversation, not a task"):
         flow(questions, questions.conversations()["items"][0]["id"])
+
+
+def imported(tmp_path: Path, protocol: str) -> Questions:
+    opened = Ramify.open(f"sqlite:{tmp_path}/store.db", write=True)
+    files = [path for path in sorted((CASES / protocol).rglob("*")) if path.suffix in (".jsonl", ".stim") and "expected" not in path.name]
+    opened.import_paths(files, "auto", lambda done, total: None)
+    return opened.questions
+
+
+@pytest.mark.parametrize("protocol", ["sam", "a2a", "events"])
+def test_tasks_of_other_protocols_have_flows_too(tmp_path: Path, protocol: str) -> None:
+    questions = imported(tmp_path, protocol)
+    tasks = questions.tasks(limit=0)["items"]
+    assert tasks
+    for task in tasks:
+        answer = flow(questions, task["id"])
+        ends = [event["task"] for event in of_kind(answer, "end")]
+        assert len(ends) == len(set(ends))
+        assert len(of_kind(answer, "tool_call")) == answer["totals"]["tool_calls"]
+        assert (task["id"] in answer["open"]) == (task["status"] not in ("completed", "failed", "canceled", "rejected"))
+        assert all(event["kind"] in KINDS for event in answer["events"])
+    questions.store.close()

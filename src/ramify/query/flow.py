@@ -62,7 +62,7 @@ def subtree(questions: Questions, id: str) -> Tasks:
 
 
 def put_together(task: Answer, tasks: Tasks, told: Told) -> Answer:
-    events = [*_tasks(task["id"], tasks), *_calls(told, tasks), *_tools(told, tasks), *_said(told, tasks), *_artifacts(task)]
+    events = [*_tasks(task["id"], tasks, {note.task for note in told.notes if note.kind == "end"}), *_calls(told, tasks), *_tools(told, tasks), *_said(told, tasks), *_artifacts(task)]
     starts = {one: each["opened"] or "" for one, each in tasks.items()}
     events.sort(key=lambda event: (event["timestamp"] or starts.get(event["task"], ""), KINDS.index(event["kind"])))
     running = [tool["id"] for tool in told.tools if tool["status"] == "running"]
@@ -78,7 +78,7 @@ def put_together(task: Answer, tasks: Tasks, told: Told) -> Answer:
             "tree": task["tree_usage"],
         },
         "open": [*(one for one, each in tasks.items() if each["status"] not in ENDED), *running],
-        "final_text": final_text(task, told.messages),
+        "final_text": final_text(task, told),
         "feedback": [{**note.details, "timestamp": iso(note.at)} for note in told.notes if note.kind == "feedback"],
     }
 
@@ -94,14 +94,15 @@ def name_of(task: Answer | None) -> str | None:
     return (task["agent_type"] or task["agent"]) if task else None
 
 
-def _tasks(asked: str, tasks: Tasks) -> Iterator[Answer]:
+def _tasks(asked: str, tasks: Tasks, ending: set[str]) -> Iterator[Answer]:
+    """`ending` are those whose protocol tells their end itself."""
     for id, task in tasks.items():
         yield event("request", task, id, task["opened"], task["prompt"], author=task["prompt_author"])
         if id != asked:
             parent = tasks.get(task["parent"] or "")
             told = event("subtask", parent, id, task["opened"], task["title"], status=task["status"], closed=task["closed"])
             yield {**told, "task": task["parent"], "agent_name": name_of(task)}
-        if task["status"] in ENDED:
+        if task["status"] in ENDED and id not in ending:
             yield event("end", task, id, task["closed"], task["native_status"], status=task["status"], closed=task["closed"])
 
 
@@ -128,8 +129,9 @@ def _said(told: Told, tasks: Tasks) -> Iterator[Answer]:
             kind = note.kind if note.kind in KINDS else "other"
             yield event(kind, tasks.get(note.task), note.id, iso(note.at), note.text, status=note.status or None, closed=iso(note.closed))
     for block in told.reasoning:
-        kind = block["kind"] if block["kind"] in KINDS else "other"
-        yield event(kind, tasks.get(block["task"] or ""), block["message_id"], block["timestamp"], block["text"])
+        if block["kind"] == "context":
+            continue  # what a model call was given: the call itself stands there
+        yield event(block["kind"], tasks.get(block["task"] or ""), block["message_id"], block["timestamp"], block["text"])
     prompted: set[str] = set()
     for message in told.messages:
         text = text_of(message)
@@ -147,14 +149,13 @@ def _artifacts(task: Answer) -> Iterator[Answer]:
 
 
 def text_of(message: Answer) -> str:
-    return " ".join(block["text"] for block in message["blocks"] if block.get("type") == "text" and isinstance(block.get("text"), str))
+    return " ".join(block["text"] for block in message["blocks"] if isinstance(block.get("text"), str) and "text" in (block.get("type"), block.get("kind")))
 
 
-def final_text(task: Answer, messages: list[Answer]) -> str | None:
+def final_text(task: Answer, told: Told) -> str | None:
     """The words with which the task itself ended; None while it is open, and where it ended without any."""
     if task["status"] not in ENDED:
         return None
-    if "final_text" in task:
-        return task["final_text"] or None
-    own = [message for message in messages if message["task"] == task["id"] and message["role"] == "assistant"]
-    return (text_of(own[-1]) if own else "") or None
+    ends = [note.text for note in told.notes if note.task == task["id"] and note.kind == "end" and note.text]
+    own = [message for message in told.messages if message["task"] == task["id"] and message["role"] in ("assistant", "agent")]
+    return ends[-1] if ends else (text_of(own[-1]) if own else "") or None
