@@ -1,20 +1,29 @@
 """Keeps the file in which an agent mesh can be asked in SQL up with its store; each ask adds what is new."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
 from ramify.model.entity import Task, ToolCall
 from ramify.model.observation import Record
 from ramify.protocols.sam.decode import FORMAT
 from ramify.protocols.sam.tabular import row_of
 from ramify.storage.base import Store
-from ramify.storage.mesh_tables import MeshTables
 
 BATCH = 200
+
 Row = tuple[Any, ...]
 
 
-def bring_up(store: Store, tables: MeshTables) -> None:
+class Tables(Protocol):
+    """Where the rows stand, by engine."""
+
+    @property
+    def seq(self) -> int: ...
+    def add_messages(self, rows: Sequence[Row], seq: int) -> None: ...
+    def put_rows(self, tasks: Iterable[Row], tools: Iterable[Row]) -> None: ...
+
+
+def bring_up(store: Store, tables: Tables) -> None:
     """What came since the last time. Rows follow links, so they are read anew."""
     batch: list[Row] = []
     known = seq = tables.seq

@@ -3,7 +3,10 @@
 import time
 from typing import Any
 
+from ramify.query.mesh_direct import ask_mesh, asks_mesh
 from ramify.storage.base import Bounds, Store
+from ramify.storage.mesh_tables import VIEWS as MESH_VIEWS
+from ramify.storage.views import VIEWS
 
 Answer = dict[str, Any]
 
@@ -11,12 +14,11 @@ Answer = dict[str, Any]
 def sql(store: Store, query: str, bounds: Bounds) -> Answer:
     """Bytes, which no JSON can hold, are written in hexadecimal."""
     start = time.perf_counter()
-    found = store.sql(query, bounds)
+    found = ask_mesh(store, query, bounds) if asks_mesh(query) else store.sql(query, bounds)
     rows = [[value.hex() if isinstance(value, bytes) else value for value in row] for row in found.rows]
     return {"columns": list(found.columns), "rows": rows, "more": found.more, "ms": round((time.perf_counter() - start) * 1000, 3)}
 
 
 def views(store: Store) -> dict[str, list[str]]:
     """Every view with its columns."""
-    names = [str(name) for (name,) in store.sql("SELECT name FROM sqlite_master WHERE type = 'view' ORDER BY name", Bounds()).rows]
-    return {name: list(store.sql(f"SELECT * FROM {name} LIMIT 0", Bounds()).columns) for name in names}
+    return {name: sql(store, f"SELECT * FROM {name} LIMIT 0", Bounds())["columns"] for name in (*VIEWS, *MESH_VIEWS)}

@@ -5,7 +5,8 @@ import sqlite3
 from urllib.parse import quote
 
 from ramify.mesh_sql import bring_up
-from ramify.storage.base import Store
+from ramify.storage.base import Bounds, Rows, Store
+from ramify.storage.direct import ask_directly
 from ramify.storage.mesh_tables import VIEWS, MeshTables
 
 ASKED = re.compile(rf"\b(?:{'|'.join(VIEWS)})\b", re.IGNORECASE)
@@ -14,6 +15,18 @@ ENDING = ".mesh"
 
 def asks_mesh(query: str) -> bool:
     return ASKED.search(query) is not None
+
+
+def ask_mesh(store: Store, query: str, bounds: Bounds) -> Rows:
+    """Where the engine has the views itself, only their rows are brought up."""
+    if not hasattr(store, "mesh"):
+        return ask_directly(mesh_connection(store), query, bounds, own=True)
+    tables = store.mesh()
+    try:
+        bring_up(store, tables)
+    finally:
+        tables.close()
+    return store.sql(query, bounds)
 
 
 def mesh_file(store: Store) -> str:

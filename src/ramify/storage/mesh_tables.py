@@ -8,6 +8,8 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ramify.storage.views import SQLITE, Dialect
+
 VERSION = "1"
 MESSAGE_COLUMNS = (
     "identity", "message_id", "context_id", "task_id", "at", "received", "role", "agent", "topic", "correlation_id", "sender_id",
@@ -25,23 +27,21 @@ TOOL_COLUMNS = (
 NUMBERS = ("at", "received", "is_final", "input_tokens", "output_tokens", "opened", "closed", "begun", "calls", "occurrence")
 
 
-def moment(column: str) -> str:
-    second = f"strftime('%Y-%m-%dT%H:%M:%S', {column} / 1000000, 'unixepoch')"
-    return f"CASE WHEN {column} > 0 THEN {second} || printf('.%06dZ', {column} % 1000000) END"
-
-
-MESSAGES = f"""
+def views(dialect: Dialect, last_level: str, gathered: str) -> dict[str, str]:
+    """`last_level` of a topic, and what gathers texts into a JSON list, are said differently by engines."""
+    moment = dialect.moment
+    messages = f"""
 SELECT m.message_id AS message_id, m.context_id AS context_id, coalesce(t.root_task_id, m.task_id) AS interaction_id, m.task_id AS task_id,
     t.parent_task_id AS parent_task_id, {moment("m.at")} AS timestamp, {moment("m.received")} AS received_at, m.role AS role,
     coalesce(t.agent_name, m.agent) AS agent_name, m.topic AS topic,
-    CASE WHEN instr(m.topic, '/') THEN replace(m.topic, rtrim(m.topic, replace(m.topic, '/', '')), '') ELSE m.topic END AS feedback_id,
+    {last_level} AS feedback_id,
     m.correlation_id AS correlation_id, m.sender_id AS sender_id, m.message_kind AS message_kind, m.is_final AS is_final,
     m.input_tokens AS input_tokens, m.output_tokens AS output_tokens, m.input_tokens + m.output_tokens AS total_tokens,
     m.model_used AS model_used, m.message_content AS message_content, m.tool_calls AS tool_calls, m.raw_payload AS raw_payload,
     m.user_context_raw AS user_context_raw, m.token_usage_raw AS token_usage_raw, m.metadata AS metadata
 FROM messages m LEFT JOIN tasks t ON t.task_id = m.task_id"""
 
-TOOL_CALLS = f"""
+    tool_calls = f"""
 SELECT c.call_id AS call_id, c.occurrence AS occurrence, t.root_task_id AS interaction_id, t.context_id AS context_id,
     c.task_id AS task_id, c.tool_name AS tool_name, c.call_type AS call_type, c.status AS status, c.input_args AS input_args,
     c.output_result AS output_result, c.agent_name AS agent_name, {moment("c.opened")} AS timestamp, {moment("c.begun")} AS started_at,
@@ -49,28 +49,30 @@ SELECT c.call_id AS call_id, c.occurrence AS occurrence, t.root_task_id AS inter
     c.child_task_id AS child_task_id
 FROM tools c JOIN tasks t ON t.task_id = c.task_id"""
 
-INTERACTIONS = f"""
+    interactions = f"""
 SELECT r.task_id AS interaction_id, r.context_id AS context_id, r.prompt AS user_query, r.final_text AS agent_response,
     r.status AS response_state, r.agent_name AS primary_agent,
-    (SELECT json_group_array(agent_name) FROM
+    coalesce((SELECT {gathered}(agent_name) FROM
         (SELECT DISTINCT agent_name FROM tasks d WHERE d.root_task_id = r.task_id AND d.task_id <> r.task_id AND agent_name IS NOT NULL
-         ORDER BY agent_name)) AS delegated_agents,
+         ORDER BY agent_name) AS others), '[]') AS delegated_agents,
     {moment("r.opened")} AS started_at, {moment("r.closed")} AS ended_at, count(*) - 1 AS num_subtasks,
     (SELECT count(*) FROM tools c JOIN tasks t ON t.task_id = c.task_id WHERE t.root_task_id = r.task_id) AS num_tool_calls,
     sum(d.input_tokens) AS input_tokens, sum(d.output_tokens) AS output_tokens,
     sum(d.input_tokens + d.output_tokens) AS total_tokens
-FROM tasks r JOIN tasks d ON d.root_task_id = r.task_id WHERE r.task_id = r.root_task_id GROUP BY r.task_id"""
+FROM tasks r JOIN tasks d ON d.root_task_id = r.task_id WHERE r.task_id = r.root_task_id GROUP BY r.task_id, r.context_id, r.prompt, r.final_text, r.status, r.agent_name, r.opened, r.closed"""
 
-CONVERSATIONS = f"""
+    conversations = f"""
 SELECT t.context_id AS context_id, max(t.user_id) AS user_id, {moment("min(t.opened)")} AS started_at,
     (SELECT {moment("max(m.at)")} FROM messages m WHERE m.context_id = t.context_id) AS last_message_at,
-    sum(t.task_id = t.root_task_id) AS num_interactions,
+    {dialect.times("t.task_id = t.root_task_id")} AS num_interactions,
     (SELECT count(*) FROM messages m WHERE m.context_id = t.context_id) AS num_messages
 FROM tasks t WHERE t.context_id IS NOT NULL GROUP BY t.context_id"""
 
-VIEWS = {
-    "sam_conversations": CONVERSATIONS, "sam_interactions": INTERACTIONS, "sam_messages": MESSAGES, "sam_tool_calls": TOOL_CALLS,
-}  # fmt: skip
+    return {"conversations": conversations, "interactions": interactions, "messages": messages, "tool_calls": tool_calls}
+
+
+LAST_LEVEL = "CASE WHEN instr(m.topic, '/') THEN replace(m.topic, rtrim(m.topic, replace(m.topic, '/', '')), '') ELSE m.topic END"
+VIEWS = {f"sam_{name}": query for name, query in views(SQLITE, LAST_LEVEL, "json_group_array").items()}
 TABLES = {"messages": MESSAGE_COLUMNS, "tasks": TASK_COLUMNS, "tools": TOOL_COLUMNS}
 # A later delivery of the same message: the earliest time counts, and what the first lacked is filled in.
 AGAIN = (

@@ -15,6 +15,7 @@ from ramify.model.sketch import Sketch
 from ramify.storage.base import Ask, Bounds, Changes, Entry, Kept, News, Projected, Ref, Rows, Sifted, StoreDown, Test
 from ramify.storage.columns import COLUMNS, columns_of
 from ramify.storage.fold import Folder, unfold
+from ramify.storage.postgres_direct import PostgresMesh, ask_directly
 from ramify.storage.postgres_schema import PROJECTIONS, kind_of
 from ramify.storage.postgres_search import PostgresSearch
 from ramify.storage.postgres_server import PostgresServer, Row, fetched
@@ -254,8 +255,11 @@ class Postgres:
         return self._read(query.replace("?", "%s"), list(map(plain, parameters)))
 
     def sql(self, query: str, bounds: Bounds) -> Rows:
-        """Who may do what is the server's to say, by roles, which a connection of ours cannot take on by itself."""
-        raise UserMistake("a store in PostgreSQL is not asked by SQL from here", "ask the server itself, with psql and a role that can only read")
+        return ask_directly(self._server.apart(), self._server.schema, query, bounds)
+
+    def mesh(self) -> PostgresMesh:
+        """The rows behind the mesh's views, to be brought up; whoever asks closes it."""
+        return PostgresMesh(self._server.apart(), self._server.schema)
 
     def sketches(self, conversation: str) -> Iterator[Sketch]:
         query = "SELECT doc FROM tasks WHERE conversation = %s AND kind <> 'none' ORDER BY opened, id"

@@ -1,5 +1,6 @@
 """Connections to a PostgreSQL server: one that writes, one for each thread that reads, made again when they break."""
 
+import hashlib
 import json
 import secrets
 import threading
@@ -7,11 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import msgspec
 import psycopg
 from psycopg import Connection, sql
 
 from ramify.model.mistake import UserMistake
 from ramify.storage.base import News, StoreDown
+from ramify.storage.postgres_direct import statements
 from ramify.storage.postgres_schema import STEPS
 
 LOCK = 0x52414D49  # "RAMI"
@@ -79,6 +82,23 @@ class PostgresServer:
                 connection.execute("INSERT INTO schema_steps VALUES (%s)", (number,))
             connection.execute("CREATE TABLE IF NOT EXISTS writes (number bigint NOT NULL)")
             connection.execute("INSERT INTO writes SELECT 0 WHERE NOT EXISTS (SELECT FROM writes)")
+            self._make_views(connection)
+
+    def _make_views(self, connection: Connection[Row]) -> None:
+        """Where they are others than this version's. A user who may make no schema has none, and everything else works."""
+        made = statements(self.schema)
+        wanted = msgspec.msgpack.encode(hashlib.sha256("".join(made).encode()).hexdigest())
+        if fetched(connection, "SELECT value FROM facts WHERE name = 'views'") == wanted:
+            return
+        with suppress(psycopg.errors.InsufficientPrivilege), connection.transaction():
+            for statement in made:
+                connection.execute(statement)
+            connection.execute(sql.SQL("SET LOCAL search_path = {}").format(sql.Identifier(self.schema)))
+            connection.execute("INSERT INTO facts VALUES ('views', %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value", (wanted,))
+
+    def apart(self) -> Connection[Row]:
+        """A connection for one purpose; whoever asks for it closes it."""
+        return self._connect(read_only=False)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 

@@ -1,12 +1,35 @@
 """The views that people ask directly, with any tool that reads SQLite. Their names and columns stay; inner tables may change."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 OURS = "ramify_"
 
 
-def moment(column: str) -> str:
-    """ISO 8601 in UTC with microseconds; nothing where there is none."""
+class Dialect(NamedTuple):
+    """What engines say differently: a moment (ISO 8601 in UTC with microseconds), its day, and how often something holds."""
+
+    moment: Callable[[str], str]
+    day: Callable[[str], str]
+    times: Callable[[str], str]
+
+
+def sqlite_moment(column: str) -> str:
     second = f"strftime('%Y-%m-%dT%H:%M:%S', {column} / 1000000, 'unixepoch')"
     return f"CASE WHEN {column} > 0 THEN {second} || printf('.%06dZ', {column} % 1000000) END"
+
+
+def postgres_moment(column: str) -> str:
+    second = f"to_timestamp({column} / 1000000) AT TIME ZONE 'UTC'"
+    return f"CASE WHEN {column} > 0 THEN to_char({second}, 'YYYY-MM-DD\"T\"HH24:MI:SS') || '.' || lpad(({column} % 1000000)::text, 6, '0') || 'Z' END"
+
+
+SQLITE = Dialect(sqlite_moment, lambda column: f"date({column} / 1000000, 'unixepoch')", lambda test: f"sum({test})")
+POSTGRES = Dialect(
+    postgres_moment,
+    lambda column: f"to_char(to_timestamp({column} / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
+    lambda test: f"count(*) FILTER (WHERE {test})",
+)
 
 
 def given(column: str) -> str:
@@ -22,28 +45,30 @@ def total(name: str) -> str:
     return f"sum({name}) AS {name}_tokens"
 
 
-TASKS = f"""
+def views(dialect: Dialect) -> dict[str, str]:
+    moment = dialect.moment
+    tasks = f"""
 SELECT id, project, {given("conversation")} AS conversation, {given("parent")} AS parent, kind, status, {given("agent")} AS agent,
     {given("agent_id")} AS agent_id, title, prompt, prompt_author, {moment("opened")} AS opened, {moment("closed")} AS closed,
     (closed - opened) / 1000.0 AS duration_ms, opened AS opened_us, calls, tool_calls, {spent()},
     {given("rule")} AS link_rule, certainty AS link_certainty, {given("via")} AS via
 FROM tasks WHERE kind <> 'none'"""
 
-MODEL_CALLS = f"""
+    model_calls = f"""
 SELECT id, project, {given("conversation")} AS conversation, {given("task")} AS task, {given("parent")} AS parent, kind,
     {given("utility")} AS utility, {given("model")} AS model, status, {given("attempt_of")} AS attempt_of, {moment("started")} AS opened,
     {moment("ended")} AS closed, (ended - started) / 1000.0 AS duration_ms, (first_byte - started) / 1000.0 AS first_token_ms,
     started AS opened_us, {given("stop_reason")} AS stop_reason, http_status, message_count, new_messages, counted, {spent()}, source
 FROM calls WHERE kind <> 'twin'"""
 
-TOOL_CALLS = f"""
+    tool_calls = f"""
 SELECT t.id AS id, t.native AS call_id, t.project AS project, coalesce({given("k.conversation")}, {given("c.conversation")}) AS conversation,
     coalesce({given("t.task")}, {given("c.task")}) AS task, {given("t.call")} AS model_call, {given("t.name")} AS name, t.status AS status, {moment("t.opened")} AS opened,
     {moment("t.closed")} AS closed, (t.closed - t.opened) / 1000.0 AS duration_ms, t.opened AS opened_us,
     {given("t.child")} AS spawned, {given("t.path")} AS path
 FROM tools t LEFT JOIN calls c ON c.id = t.call LEFT JOIN tasks k ON k.id = t.task AND t.task <> ''"""
 
-MESSAGES = f"""
+    messages = f"""
 SELECT id || '.prompt' AS id, project, {given("conversation")} AS conversation, id AS task, NULL AS model_call, 'user' AS role,
     prompt_author AS author, prompt AS text, {moment("opened")} AS timestamp, opened AS at_us
 FROM tasks WHERE kind <> 'none' AND prompt <> ''
@@ -52,18 +77,18 @@ SELECT id || '.answer', project, {given("conversation")}, {given("task")}, id, '
     {moment("coalesce(ended, started)")}, coalesce(ended, started)
 FROM calls WHERE kind <> 'twin' AND status = 'ok'"""
 
-LINKS = f"""
+    links = f"""
 SELECT id AS child, 'task' AS child_kind, {given("parent")} AS parent, link_kind AS kind, rule, certainty, {given("via")} AS via
 FROM tasks WHERE rule <> '' AND kind <> 'none'
 UNION ALL
 SELECT id, 'model_call', {given("parent")}, link_kind, rule, certainty, {given("via")}
 FROM calls WHERE rule <> '' AND kind <> 'twin' AND link_kind <> 'spawned'"""
 
-# Of calls whose price is not known the cost is not known; those without tokens cost nothing.
-USED = "input + output + cache_read + cache_write"
-USAGE = f"""
-SELECT date(at / 1000000, 'unixepoch') AS day, project, task, agent, model, sum(counted) AS calls, {total("input")}, {total("output")},
-    {total("cache_read")}, {total("cache_write")}, CASE WHEN sum(cost IS NULL AND {USED} > 0) = 0 THEN coalesce(sum(cost), 0) / 1e9 END AS cost_usd
+    # Of calls whose price is not known the cost is not known; those without tokens cost nothing.
+    used = "input + output + cache_read + cache_write"
+    usage = f"""
+SELECT {dialect.day("at")} AS day, project, task, agent, model, sum(counted) AS calls, {total("input")}, {total("output")},
+    {total("cache_read")}, {total("cache_write")}, CASE WHEN {dialect.times(f"cost IS NULL AND {used} > 0")} = 0 THEN coalesce(sum(cost), 0) / 1e9 END AS cost_usd
 FROM (
     SELECT c.started AS at, c.project AS project, {given("c.task")} AS task, {given("t.agent")} AS agent, {given("c.model")} AS model,
         c.counted AS counted, c.input AS input, c.output AS output, c.cache_read AS cache_read, c.cache_write AS cache_write, c.cost AS cost
@@ -71,18 +96,21 @@ FROM (
     UNION ALL
     SELECT opened, project, id, {given("agent")}, NULL, 0, extra_input, extra_output, extra_cache_read, extra_cache_write, extra_cost
     FROM tasks WHERE extra_input + extra_output + extra_cache_read + extra_cache_write > 0
-) GROUP BY 1, 2, 3, 4, 5"""
+) AS used GROUP BY 1, 2, 3, 4, 5"""
 
-CONVERSATIONS = f"""
+    conversations = f"""
 SELECT id, project, {given("session")} AS session, {given("client")} AS client, {moment("opened")} AS opened, {moment("active")} AS active,
     active AS active_us, calls, {spent()} FROM conversations"""
 
-VIEWS = {
-    f"{OURS}conversations": CONVERSATIONS,
-    f"{OURS}tasks": TASKS,
-    f"{OURS}model_calls": MODEL_CALLS,
-    f"{OURS}tool_calls": TOOL_CALLS,
-    f"{OURS}messages": MESSAGES,
-    f"{OURS}links": LINKS,
-    f"{OURS}usage": USAGE,
-}
+    return {
+        f"{OURS}conversations": conversations,
+        f"{OURS}tasks": tasks,
+        f"{OURS}model_calls": model_calls,
+        f"{OURS}tool_calls": tool_calls,
+        f"{OURS}messages": messages,
+        f"{OURS}links": links,
+        f"{OURS}usage": usage,
+    }
+
+
+VIEWS = views(SQLITE)

@@ -1,0 +1,122 @@
+"""SQL that people wrote gives the same on every engine, can only read, and reads nothing but the views."""
+
+import json
+import os
+from typing import Any
+
+import pytest
+
+from ramify.app import Ramify
+from ramify.model.mistake import UserMistake
+from ramify.query.direct import sql, views
+from ramify.storage.base import Bounds
+from ramify.storage.mesh_tables import VIEWS as MESH_VIEWS
+from ramify.storage.views import VIEWS
+from tests.contracts.engines import ENGINES
+from tests.contracts.test_answers import first, told
+from tests.story import expected
+
+HOSTILE = (
+    "DELETE FROM ramify_tasks", "SELECT 1; DROP TABLE tasks", "COMMIT; DROP TABLE tasks", "SELECT * FROM facts", "SELECT * FROM observations",
+    "WITH gone AS (DELETE FROM ramify_tasks RETURNING 1) SELECT * FROM gone", "CREATE TABLE mine (a int)", "", "nonsense",
+)  # fmt: skip
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest) -> Ramify:
+    if why := ENGINES[request.param].missing:
+        assert not os.environ.get("CI"), why
+        pytest.skip(why)
+    return told(request.param)
+
+
+def asked(ramify: Ramify, query: str) -> list[dict[str, Any]]:
+    found = sql(ramify.store, query, Bounds(rows=100_000, seconds=60))
+    return [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]]
+
+
+def plain(row: dict[str, Any]) -> dict[str, Any]:
+    """JSON is a value on one engine and a text on the other; figures have the same size."""
+    return {name: loaded(value) for name, value in row.items()}
+
+
+def loaded(value: Any) -> Any:
+    if isinstance(value, str) and value[:1] in "[{\"":
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return round(float(value), 6) if isinstance(value, int | float) else value
+
+
+def ordered(rows: list[dict[str, Any]]) -> list[str]:
+    return sorted(json.dumps(plain(row), sort_keys=True) for row in rows)
+
+
+@pytest.mark.parametrize("view", [*VIEWS, *MESH_VIEWS])
+def test_every_view_says_the_same_as_in_memory(store: Ramify, view: str) -> None:
+    query = f"SELECT * FROM {view}"
+    assert ordered(asked(store, query)) == ordered(asked(first(), query))
+
+
+def test_the_views_and_their_columns_are_listed(store: Ramify) -> None:
+    assert views(store.store) == views(first().store)
+    assert set(views(store.store)) == {*VIEWS, *MESH_VIEWS}
+
+
+@pytest.mark.parametrize("query", HOSTILE)
+def test_a_query_can_only_read_the_views(store: Ramify, query: str) -> None:
+    before = asked(store, "SELECT count(*) AS n FROM ramify_tasks")
+    with pytest.raises(UserMistake):
+        sql(store.store, query, Bounds())
+    assert asked(store, "SELECT count(*) AS n FROM ramify_tasks") == before
+
+
+def test_a_long_query_is_cut_off_and_so_is_a_long_answer(store: Ramify) -> None:
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    with pytest.raises(UserMistake, match="longer than"):
+        sql(store.store, endless, Bounds(seconds=0.3))
+    assert sql(store.store, "SELECT id FROM ramify_tasks", Bounds(rows=2))["more"]
+
+
+def test_the_inner_schema_of_postgres_may_not_be_named() -> None:
+    if why := ENGINES["postgres"].missing:
+        assert not os.environ.get("CI"), why
+        pytest.skip(why)
+    ramify = told("postgres")
+    schema = ramify.store._server.schema  # type: ignore[attr-defined]
+    for query in (f"SELECT * FROM {schema}.facts", f'SELECT * FROM "{schema}" . facts', "SELECT query_to_xml('select 1', true, true, '')", "SELECT pg_read_file('/etc/passwd')"):
+        with pytest.raises(UserMistake, match="may not"):
+            sql(ramify.store, query, Bounds())
+
+
+# The questions as people write them on PostgreSQL, where the mesh's schema is in the search path.
+QUESTIONS = {
+    "tool calls": "SELECT message_id, timestamp, agent_name, jsonb_array_elements(tool_calls) AS tool_call FROM messages"
+    " WHERE interaction_id = '{root}' AND tool_calls IS NOT NULL ORDER BY timestamp",
+    "sub-tasks": "SELECT task_id, agent_name, count(*) AS num_messages, min(timestamp) AS started_at, max(timestamp) AS ended_at FROM messages"
+    " WHERE interaction_id = '{root}' AND parent_task_id IS NOT NULL GROUP BY task_id, agent_name",
+    "reasoning": "SELECT message_id, part FROM messages, jsonb_array_elements(message_content) AS part"
+    " WHERE interaction_id = '{root}' AND part->'data'->>'type' = 'llm_invocation'",
+}
+
+
+@pytest.mark.parametrize("case", ["simple", "parallel", "workflow"])
+def test_the_questions_of_a_mesh_run_in_its_own_schema(case: str) -> None:
+    if why := ENGINES["postgres"].missing:
+        assert not os.environ.get("CI"), why
+        pytest.skip(why)
+    import psycopg
+
+    from ramify.storage.postgres_direct import mesh_of
+    from tests.contracts.engines import cluster
+
+    ramify = told("postgres")
+    asked(ramify, "SELECT count(*) FROM sam_messages")  # brings them up
+    truth = expected("sam", case)
+    with psycopg.connect(cluster().url) as connection:
+        connection.execute(f"SET search_path = {mesh_of(ramify.store._server.schema)}")  # type: ignore[attr-defined]
+        found = {name: connection.execute(query.format(root=truth["root_task_id"])).fetchall() for name, query in QUESTIONS.items()}  # type: ignore[call-overload]
+    assert len(found["tool calls"]) == sum(len(call["phases"]) for call in truth["tool_calls"])
+    assert {row[0] for row in found["sub-tasks"]} == {task["task_id"] for task in truth["tasks"] if task["parent_task_id"]}
+    assert len(found["reasoning"]) == truth["totals"]["model_calls"]
