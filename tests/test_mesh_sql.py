@@ -10,7 +10,10 @@ import pytest
 
 from ramify.ingest import Ingest
 from ramify.mesh_sql import bring_up
-from ramify.query.mesh_direct import asks_mesh, mesh_connection, mesh_file
+from ramify.model.mistake import UserMistake
+from ramify.query.direct import sql
+from ramify.query.mesh_direct import asks_mesh, mesh_connection, mesh_file, mesh_views
+from ramify.storage.base import Bounds
 from ramify.storage.mesh_tables import MeshTables
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from tests import story
@@ -154,3 +157,12 @@ def test_a_file_beside_the_store_is_brought_up_by_asking_and_can_only_be_read(tm
     with closing(sqlite3.connect(mesh_file(store))) as other:
         assert other.execute("SELECT count(*) FROM sam_interactions").fetchone() == (2,)
     store.close()
+
+
+def test_the_sql_of_people_reaches_the_views_of_a_mesh_and_nothing_else_there() -> None:
+    store, _ = told(observed(lines("simple")))
+    found = sql(store, "SELECT tool_name, json_extract(input_args, '$.city') FROM sam_tool_calls ORDER BY timestamp", Bounds())
+    assert found["rows"] == [["peer_WeatherAgent", None], ["get_temperature", "Utrecht"]]
+    with pytest.raises(UserMistake, match="may not use the table"):
+        sql(store, "SELECT * FROM messages, sam_messages", Bounds())
+    assert mesh_views()["sam_conversations"][0] == "context_id"

@@ -51,3 +51,12 @@ def tables_of(store: Store) -> MeshTables:
     tables = MeshTables(f"{store.path}{ENDING}" if store.path else "", int(identity) if identity is not None else 0)
     bring_up(store, tables)
     return tables
+
+
+def mesh_views() -> dict[str, list[str]]:
+    """Known without any message."""
+    tables = MeshTables("", 0)
+    try:
+        return {name: [column[0] for column in tables.connection.execute(f"SELECT * FROM {name}").description] for name in VIEWS}
+    finally:
+        tables.close()
