@@ -140,6 +140,7 @@ export const api = {
   sessions: () => get<Listed<SessionInfo>>("sessions", { limit: 200 }),
   events: eventsOf,
   clearSession: (session: string) => act<EmptiedSession>(sessionAddress(session, "events"), "DELETE"),
+  reconcileAll: () => act<Reconciliation>(address("all/reconcile"), "POST"),
   reconcile: (session: string) => act<Reconciliation>(sessionAddress(session, "reconcile"), "POST"),
   search: (q: string, cursor: string | null = null) => get<Listed<Hit> & { indexed: number }>("search", { q, cursor, limit: 100 }),
   stats: () => get<Seen<Stats>>("stats"),
