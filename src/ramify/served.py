@@ -116,7 +116,7 @@ class Served(Ramify):
         if self.settings.store != "memory:" and self.store.missing([seen.id for seen in batch]):
             raise StoreDown("it waits on disk until the store is back")
 
-    async def reconcile_session(self, session: str) -> Answer:
+    async def reconcile_session(self, session: str | None) -> Answer:
         return await alone(self.ingest, self.reconciler(self.events), now, session=session)
 
     def start(self) -> None:

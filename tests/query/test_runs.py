@@ -8,7 +8,8 @@ def test_a_run_says_how_far_the_work_under_it_has_come() -> None:
     store, questions = told(exchanges("anthropic", "subtask-three-parallel"))
     run = runs(store, Runs(), 50, None)["items"][0]
     full = questions.task(run["id"])
-    assert run["progress"] == {"tasks": 3, "done": 3, "working": 0, "failed": 0}
+    assert run["progress"] == {"tasks": 3, "done": 3, "working": 0, "failed": 0, "waiting": 0}
+    assert questions.tasks(ids=[run["id"]])["items"][0]["progress"] == run["progress"]
     assert {name: run[name] for name in ("subtasks", "tree_usage", "usage", "branch")} == {
         name: full[name] for name in ("subtasks", "tree_usage", "usage", "branch")
     }

@@ -65,4 +65,16 @@ def progress(statuses: list[str]) -> Shape:
         "done": sum(word in DONE for word in statuses),
         "working": sum(word == "working" for word in statuses),
         "failed": sum(word in ("failed", "rejected") for word in statuses),
+        "waiting": sum(word in ("input-required", "auth-required") for word in statuses),
     }
+
+
+def progress_under(id: str, under: dict[str, list[Task]]) -> Shape:
+    """Of everything under a task, itself not counted."""
+    found: list[str] = []
+    waiting = [id]
+    while waiting:
+        children = under.get(waiting.pop(), ())
+        found += [task_status(child) for child in children]
+        waiting += [child.id for child in children]
+    return progress(found)

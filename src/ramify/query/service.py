@@ -17,6 +17,7 @@ from ramify.query.paging import ALL, cut, read_cursor, read_place, write_cursor,
 from ramify.query.reasons import why, why_all
 from ramify.query.related import by_parent, related
 from ramify.query.resolve import resolve
+from ramify.query.runs import progress_under
 from ramify.query.speech import Speech, Thought, Unit, leftovers, moment, task_of
 from ramify.query.totals import totals
 from ramify.storage.base import Ask, Store, Test
@@ -50,7 +51,9 @@ class Questions:
     ) -> Answer:
         if ids is not None:
             found = [row for row in self.store.among("tasks", "id", ids) if isinstance(row, Task)]
-            return {"items": task_shapes(self.store, found, self.patience), "next": None}
+            under = family.descend(self.store, found)
+            shapes = task_shapes(self.store, found, self.patience, under)
+            return {"items": [{**shape, "progress": progress_under(shape["id"], under)} for shape in shapes], "next": None}
         where = _given(project=project, kind="root" if roots else None)
         if conversation:
             where["conversation"] = resolve(self.store, conversation, ("conversations",))[1].id

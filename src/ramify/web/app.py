@@ -100,6 +100,8 @@ ROUTES = (
     Route("GET", "/api/all/operations/{id}", operator.operation, "One operation of any session, with its tasks as trees", "Tree"),
     Route("GET", "/api/all/events", operator.events, "Events of every session, newest first", "[LoggedEvent]",
           (*event_questions.EQUAL, SESSION, PROJECT, *PAGE)),
+    Route("POST", "/api/all/reconcile", events.reconciled_all, "Ask the agents about every open task, and look for those nobody has shown",
+          "Reconciled"),
     Route("GET", "/api/sessions", operator.sessions, "Sessions of the event log, last active first", "[SessionInfo]", (LIMIT,)),
     Route("GET", "/api/sessions/{session}/events", events.listed, "Events of a session, newest first", "EventPage",
           event_questions.EVENTS),

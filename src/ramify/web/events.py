@@ -140,6 +140,11 @@ async def reconciled(request: web.Request, events: EventLog, session: str) -> di
     return await request.app[RAMIFY].reconcile_session(session)
 
 
+@answering
+async def reconciled_all(request: web.Request, events: EventLog, session: str) -> dict[str, Any]:
+    return await request.app[RAMIFY].reconcile_session(None)
+
+
 async def whole_body(request: web.Request, largest: int) -> bytes:
     body = bytearray()
     async for piece in request.content.iter_chunked(64 * 1024):

@@ -92,8 +92,8 @@ class Served(Protocol):
 
     @property
     def acting(self) -> Acting: ...
-    async def reconcile_session(self, session: str) -> Answer:
-        """Asks the agents about the open tasks of a session, at once."""
+    async def reconcile_session(self, session: str | None) -> Answer:
+        """Asks the agents about the open tasks of a session, at once; None: of all, those that were only watched included."""
 
     def link(self, child: str, parent: str) -> Answer: ...
     def unlink(self, child: str) -> Answer: ...

@@ -48,6 +48,7 @@ class Progress(Struct):
     done: int
     working: int
     failed: int
+    waiting: int  # for a person
 
 
 class Artifact(Struct, kw_only=True):

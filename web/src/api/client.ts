@@ -1,6 +1,6 @@
 /** One function for each question and act. Errors of the server come out as ApiError, with its own words. */
 import type {
-  Artifact, CacheEntry, Call, Completeness, Conversation, EmptiedSession, EventList, Health, Hit, LoggedEvent, Message, Named, Observed, Operation,
+  Answered, Artifact, CacheEntry, Call, Cancellation, Completeness, Conversation, EmptiedSession, EventList, Health, Hit, LoggedEvent, Message, Named, Observed, Operation,
   OperationDetail, Playing, Preview, Reasoning, Reconciliation, SessionInfo, Skeleton, Stats, Task, ToolCall, Why,
 } from "./types.gen";
 
@@ -140,6 +140,7 @@ export const api = {
   sessions: () => get<Listed<SessionInfo>>("sessions", { limit: 200 }),
   events: eventsOf,
   clearSession: (session: string) => act<EmptiedSession>(sessionAddress(session, "events"), "DELETE"),
+  reconcileAll: () => act<Reconciliation>(address("all/reconcile"), "POST"),
   reconcile: (session: string) => act<Reconciliation>(sessionAddress(session, "reconcile"), "POST"),
   search: (q: string, cursor: string | null = null) => get<Listed<Hit> & { indexed: number }>("search", { q, cursor, limit: 100 }),
   stats: () => get<Seen<Stats>>("stats"),
@@ -151,6 +152,9 @@ export const api = {
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ child, parent }),
     }),
+  answer: (id: string, body: { text: string } | { data: unknown }) =>
+    asked<Seen<Answered>>(address(`tasks/${one(id)}/answer`), { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+  cancel: (id: string) => asked<Listed<Cancellation>>(address(`tasks/${one(id)}/cancel`), { method: "POST", headers: { "content-type": "application/json" }, body: "{}" }),
   demo: () => asked<Playing>(address("demo"), { method: "POST", headers: { "content-type": "application/json" }, body: "{}" }),
   preview: (children: string[], parent: string) => get<Seen<Preview>>("links/preview", { child: children.join(","), parent }),
   withdraw: (child: string) => asked<Seen<Why>>(address(`links/${one(child)}`, { withdraw: true }), { method: "DELETE" }),

@@ -503,6 +503,7 @@ export interface Progress {
   done: number;
   working: number;
   failed: number;
+  waiting: number;
 }
 
 export interface Reasoning {

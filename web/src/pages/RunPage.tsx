@@ -13,6 +13,7 @@ import { TABS } from "../state/view";
 import { Artifacts } from "../panes/Artifacts";
 import { Cache } from "../panes/Cache";
 import { CallsTable } from "../panes/CallsTable";
+import { wasThere } from "../panes/childTabs";
 import { Details } from "../panes/Details";
 import { Graph } from "../panes/Graph";
 import { Undo } from "../panes/Relink";
@@ -20,6 +21,7 @@ import { RunHeader } from "../panes/RunHeader";
 import { TaskTree } from "../panes/TaskTree";
 import { Timeline } from "../panes/Timeline";
 import { Transcript } from "../panes/Transcript";
+import { Unresolved, isUnresolved } from "../panes/Unresolved";
 import { Loading, Trouble } from "../ui/Trouble";
 import { useAnswer, useStore } from "../ui/hooks";
 import { useKeys } from "../ui/keyboard";
@@ -34,6 +36,7 @@ export function RunPage({ subject, id }: { subject: Subject; id: string }) {
   const run = useMemo(() => new Run(subject, id, feed), [subject, id]);
   useStore(run);
   useEffect(() => run.open(), [run]);
+  useEffect(() => run.tree ? wasThere(run.tree) : undefined, [run.tree === null]);
   const drawn = run.tree !== null; // the tree comes first: everything else is asked for when its rows are there
   const task = useAnswer(drawn && subject === "task" ? () => api.task(id) : null, `${subject}:${id}:${drawn}`);
   const conversation = useAnswer(drawn && subject === "conversation" ? () => api.conversation(id) : null, `${subject}:${id}:${drawn}`);
@@ -58,6 +61,7 @@ export function RunPage({ subject, id }: { subject: Subject; id: string }) {
       <Crumbs task={task.value} />
       <RunHeader run={run} task={task.value} conversation={conversation.value} title={title || (subject === "conversation" ? "Conversation" : "")} />
       <Notices run={run} />
+      {task.value && isUnresolved(task.value) && <Unresolved task={task.value} again={task.again} />}
       <div className="view-tabs" role="tablist" aria-label="ways to see this run">
         {TABS.map((one) => (
           <button key={one} id={`tab-${one}`} type="button" role="tab" aria-selected={view.tab === one} aria-controls="view" onClick={() => go({ tab: one })}>

@@ -9,6 +9,7 @@ import { NO_PROMPT, WAITING } from "../state/sources";
 import { firstLine } from "../state/text";
 import { span } from "../state/tree";
 import { stalls } from "../state/waits";
+import { Cancel } from "./Asking";
 import { CertaintyMark, Flags, Status } from "../ui/Marks";
 import { Copy } from "../ui/Text";
 import { useAnswer, useNow, useStore } from "../ui/hooks";
@@ -60,6 +61,7 @@ export function RunHeader({ run, task, conversation, title }: Properties) {
           </button>
         )}
         {task?.conversation && <Link to={conversationView(task.conversation)}>conversation</Link>}
+        {task && <Cancel task={task} status={status} />}
         {task && <Link to={fresh({ page: "compare", a: task.id })}>compare with…</Link>}
         <Copy text={() => location.href} label="copy link" />
       </p>

@@ -3,23 +3,30 @@ import { useEffect, useState } from "react";
 import { api } from "../api/client";
 import { feed } from "../api/live";
 import type { Task } from "../api/types.gen";
-import { afterClosing, below } from "../state/tabs";
+import { afterClosing, asking, below } from "../state/tabs";
 import { firstLine } from "../state/text";
+import { duration } from "../state/format";
 import { Status } from "../ui/Marks";
+import { useNow } from "../ui/hooks";
 import { Link, fresh, taskView, useNavigation } from "../ui/navigation";
 import { useTabs } from "../ui/tabs";
+import { IN_FRONT, useChildTabs } from "./childTabs";
 
 const CASCADE = "ramify.cascade";
 const HUES = 6;
 const LATER = 2000; // milliseconds: the page itself comes first
+const TOGETHER = 600; // milliseconds in which changes are asked about once
 
 export function TabStrip() {
   const { tabs, closeTab } = useTabs();
   const { view, go } = useNavigation();
-  const statuses = useStatuses(tabs.map((tab) => tab.id), view.id);
+  const tasks = useTabTasks(tabs.map((tab) => tab.id));
+  useChildTabs();
   const [closing, ask] = useState<string | null>(null);
   if (!tabs.length) return null;
   const roots = [...new Set(tabs.map((tab) => tab.root))];
+  const states = new Map([...tasks].map(([id, task]) => [id, { status: task.status, waiting: task.progress?.waiting ?? 0 }]));
+  const badged = asking(tabs, states);
   const leave = (id: string, withChildren: boolean) => {
     const next = afterClosing(tabs, id, withChildren);
     const gone = id === view.id || (withChildren && below(tabs, id).some((tab) => tab.id === view.id));
@@ -39,7 +46,13 @@ export function TabStrip() {
         {tabs.map((tab) => (
           <li key={tab.id} className={`hue-${roots.indexOf(tab.root) % HUES}${tab.id === view.id ? " current" : ""}${tab.parent && tabs.some((one) => one.id === tab.parent) ? " child" : ""}`}>
             <Link to={taskView(tab.id)} aria-current={tab.id === view.id ? "page" : undefined}>
-              <Status status={statuses.get(tab.id) ?? tab.status} /> {firstLine(tab.title, 32)}
+              <Status status={tasks.get(tab.id)?.status ?? tab.status} /> {firstLine(tab.title, 32)}
+              <TabProgress task={tasks.get(tab.id)} />
+              {badged.has(tab.id) && (
+                <span className="badge" title="somebody is waited for">
+                  ?<span className="unseen">, waits for an answer</span>
+                </span>
+              )}
             </Link>
             <button type="button" className="quiet close" aria-label={`close ${firstLine(tab.title, 32)}`} onClick={() => close(tab.id)}>
               ✕
@@ -47,6 +60,7 @@ export function TabStrip() {
           </li>
         ))}
       </ul>
+      <InFront />
       {closing && (
         <div className="confirm" role="alertdialog" aria-label="close child tabs too?">
           <span>Close its {below(tabs, closing).length} child tabs too? The work itself goes on.</span>
@@ -72,28 +86,71 @@ export function TabStrip() {
   );
 }
 
-function useStatuses(ids: string[], current: string): Map<string, string> {
-  const [statuses, set] = useState(new Map<string, string>());
+/** Sub-tasks ended of all; else how long it has worked. */
+function TabProgress({ task }: { task: Task | undefined }) {
+  const working = task?.status === "working";
+  const now = useNow(working);
+  if (!task || !(working || (task.progress?.working ?? 0) > 0)) return null;
+  if (task.progress && task.progress.tasks > 0) {
+    return (
+      <span className="faint tab-progress">
+        {task.progress.done}/{task.progress.tasks}
+      </span>
+    );
+  }
+  const since = now - Date.parse(task.opened ?? "");
+  return since < DAY ? <span className="faint tab-progress">{duration(since)}</span> : null;
+}
+
+const DAY = 86_400_000; // what was never seen to end is not said to have worked for weeks
+
+/** Whether a child that is announced comes to the front; kept in this browser. */
+function InFront() {
+  const [front, set] = useState(() => localStorage.getItem(IN_FRONT) === "yes");
+  const turn = () => {
+    localStorage.setItem(IN_FRONT, front ? "no" : "yes");
+    set(!front);
+  };
+  return (
+    <label className="switch in-front" title="A sub-task that another agent announces gets a tab: behind the one you look at, or in front of it">
+      <input type="checkbox" checked={front} onChange={turn} /> children in front
+    </label>
+  );
+}
+
+/** Of every open tab its task, with how far the work under it has come. */
+function useTabTasks(ids: string[]): Map<string, Task> {
+  const [tasks, set] = useState(new Map<string, Task>());
   const key = ids.join(",");
   useEffect(() => {
     if (!ids.length) return undefined;
-    const take = (task: Task) => set((old) => new Map(old).set(task.id, task.status));
-    const others = ids.filter((id) => id !== current); // the page of the current one knows its status itself
     const ask = () =>
-      others.length &&
-      api.tasks(others).then(
-        (found) => found.items.forEach(take),
+      api.tasks(ids).then(
+        (found) => set(new Map(found.items.map((task) => [task.id, task]))),
         () => undefined, // a tab whose state cannot be had keeps the last one that was seen
       );
-    const timer = setTimeout(ask, LATER);
+    let timer: ReturnType<typeof setTimeout> | null = setTimeout(() => {
+      timer = null;
+      void ask();
+    }, LATER);
+    const soon = () => {
+      timer ??= setTimeout(() => {
+        timer = null;
+        void ask();
+      }, TOGETHER);
+    };
+    const take = (task: Task) => ids.includes(task.id) && set((old) => new Map(old).set(task.id, { ...task, progress: old.get(task.id)?.progress ?? null }));
     const leave = feed.listen({
-      changed: (_seq, changes) => changes.forEach(({ task }) => task && ids.includes(task.id) && take(task)),
-      restart: () => void ask(),
+      changed: (_seq, changes) => {
+        for (const { task } of changes) if (task) take(task);
+        if (changes.some(({ task, gone }) => task ?? gone?.kind === "task")) soon();
+      },
+      restart: soon,
     });
     return () => {
-      clearTimeout(timer);
+      if (timer) clearTimeout(timer);
       leave();
     };
   }, [key]);
-  return statuses;
+  return tasks;
 }

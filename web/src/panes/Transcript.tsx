@@ -9,6 +9,7 @@ import { firstLine, peek } from "../state/text";
 import type { Item, ToolUse } from "../state/transcript";
 import { REPEATED, toolSummary } from "../state/transcript";
 import { toggle } from "../state/view";
+import { Asking } from "./Asking";
 import { KeptTurn } from "./KeptTurns";
 import { CertaintyMark, Flags, Status } from "../ui/Marks";
 import { Value, Words } from "../ui/Payload";
@@ -70,6 +71,7 @@ function Told({ id, run, depth }: { id: string; run: Run; depth: number }) {
   }, [telling, run]);
   if (telling.error) return <Trouble error={telling.error} again={() => void telling.load()} />;
   if (!telling.loaded && !telling.items.length) return <Loading />;
+  const question = telling.question();
   const shown = view.onlyPeople ? telling.items.filter(byPerson) : telling.items;
   return (
     <div className={`told depth-${Math.min(depth, DEEPEST)}`}>
@@ -77,6 +79,7 @@ function Told({ id, run, depth }: { id: string; run: Run; depth: number }) {
       {shown.map((item) => (
         <Turn key={item.key} item={item} telling={telling} run={run} depth={depth} />
       ))}
+      {telling.task && question && !view.onlyPeople && <Asking key={telling.task.status} task={telling.task} question={question} />}
       {telling.task?.status === "working" && <p className="working-line">{telling.task.native_status === WAITING ? `${WAITING}…` : "working…"}</p>}
     </div>
   );

@@ -3,6 +3,8 @@ import { ApiError, api } from "../api/client";
 import type { Call, Change, Message, Task } from "../api/types.gen";
 import type { Rows } from "./kept";
 import { keptProtocol, readKept } from "./kept";
+import type { Question } from "./question";
+import { questionOf } from "./question";
 import { Observable } from "./store";
 import type { Item } from "./transcript";
 import { readTranscript } from "./transcript";
@@ -82,6 +84,10 @@ export class Telling extends Observable {
     if (change.tool && (this.calls.has(change.tool.call ?? "") || change.tool.task === this.id)) this.ask(null);
     if (change.artifact?.task === this.id) this.ask(null);
   };
+
+  question(): Question | null {
+    return this.task ? questionOf(this.task, this.messages) : null;
+  }
 
   private ask(call: string | null): void {
     if (call) this.waiting.add(call);

@@ -2,7 +2,7 @@
 import type { ReactNode } from "react";
 import { createContext, useCallback, useContext, useMemo, useState } from "react";
 import type { OpenTab, Tabs } from "../state/tabs";
-import { close, open } from "../state/tabs";
+import { close, open, renamed } from "../state/tabs";
 
 const KEPT = "ramify.tabs";
 
@@ -10,9 +10,10 @@ interface TabsContext {
   tabs: Tabs;
   openTab: (tab: OpenTab) => void;
   closeTab: (id: string, withChildren: boolean) => void;
+  renameTab: (old: string, fresh: string) => void;
 }
 
-const Context = createContext<TabsContext>({ tabs: [], openTab: () => undefined, closeTab: () => undefined });
+const Context = createContext<TabsContext>({ tabs: [], openTab: () => undefined, closeTab: () => undefined, renameTab: () => undefined });
 export const useTabs = () => useContext(Context);
 
 function kept(): Tabs {
@@ -34,6 +35,7 @@ export function TabsProvider({ children }: { children: ReactNode }) {
   }, []);
   const openTab = useCallback((tab: OpenTab) => change((old) => open(old, tab)), [change]);
   const closeTab = useCallback((id: string, withChildren: boolean) => change((old) => close(old, id, withChildren)), [change]);
-  const value = useMemo(() => ({ tabs, openTab, closeTab }), [tabs, openTab, closeTab]);
+  const renameTab = useCallback((old: string, fresh: string) => change((tabs) => renamed(tabs, old, fresh)), [change]);
+  const value = useMemo(() => ({ tabs, openTab, closeTab, renameTab }), [tabs, openTab, closeTab, renameTab]);
   return <Context.Provider value={value}>{children}</Context.Provider>;
 }
