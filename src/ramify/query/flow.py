@@ -136,11 +136,16 @@ def _said(told: Told, tasks: Tasks) -> Iterator[Answer]:
     for message in told.messages:
         text = text_of(message)
         task = tasks.get(message["task"] or "")
-        if task and task["id"] not in prompted and text and text == task["prompt"]:
+        if task and task["id"] not in prompted and text and is_request(message, text, task):
             prompted.add(task["id"])  # it stands there as the request
         elif text and message["author"] != "tool":
             kind = "message" if message["author"] in ("human", "agent") else "other"
             yield event(kind, task, message["id"], message["timestamp"], text, author=message["author"])
+
+
+def is_request(message: Answer, text: str, task: Answer) -> bool:
+    """The words may stand between others that a platform put around them."""
+    return text == task["prompt"] or (message["role"] == "user" and message["timestamp"] == task["opened"] and (task["prompt"] or "") in text)
 
 
 def _artifacts(task: Answer) -> Iterator[Answer]:

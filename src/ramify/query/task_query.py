@@ -116,6 +116,7 @@ class TaskQueryService:
             raise NotFound(f"the tool call {call_id!r} is none of that task")
         if len(fitting) > 1:
             names = self._names(fitting)
+            fitting.sort(key=lambda tool: (tool["timestamp"] or "", tool.get("occurrence") or 0, tool["id"]))
             raise Ambiguous(f"{call_id!r} fits {len(fitting)} tool calls", [candidate(tool, names) for tool in fitting])
         return fitting[0]
 
@@ -183,7 +184,7 @@ def tool_call(tool: Answer, names: dict[str, str]) -> ToolCall:
         args=args if isinstance(args, dict) else {} if args is None else {"value": args},
         result=tool["result"], timestamp=moment(tool["timestamp"]), agent_name=tool["agent_name"],
         task_id=names.get(tool["task"] or "", tool["task"]), occurrence=tool.get("occurrence") or 1, phases=tool["phases"],
-        status=tool["status"], started_at=moment(tool.get("started") or tool["timestamp"]), ended_at=moment(tool["closed"]), duration_ms=tool["duration_ms"],
+        status=tool["status"], started_at=moment(tool["started"] if "started" in tool else tool["timestamp"]), ended_at=moment(tool["closed"]), duration_ms=tool["duration_ms"],
         child_task_ids=[names.get(child, child) for child in tool["spawned"]], synthetic=tool.get("synthetic", False),
         error=tool.get("error") or ((result_text(tool["result"]) or tool["status"]) if failed else None), ref=tool["id"],
     )  # fmt: skip
@@ -197,6 +198,8 @@ def result_text(result: Any) -> str | None:
         case list():
             texts = [block["text"] for block in result if isinstance(block, dict) and isinstance(block.get("text"), str)]
             return "\n".join(texts) if texts else None
+        case {"kind": "task", "status": {"message": {"parts": list(parts)}}}:
+            return result_text(parts)
         case dict():
             inner = (result_text(result[key]) for key in ("data", "result", "text", "message") if key in result)
             return next((text for text in inner if text is not None), None)
@@ -223,20 +226,27 @@ def subtasks(asked: str, tasks: flow.Tasks, told: flow.Told) -> list[SubtaskInfo
     found = [(id, subtask(task, tasks, names)) for id, task in tasks.items() if id != asked]
     above = tasks[asked]["depth"]
     return [
-        replace(one, depth=one.depth - above, num_messages=tasks[id].get("num_messages", said[id]), tool_calls=used.get(id, []))
+        replace(one, depth=one.depth - above, num_messages=tasks[id]["native"].get("messages", said[id]), tool_calls=used.get(id, []))
         for id, one in found
     ]
 
 
 def subtask(task: Answer, tasks: flow.Tasks, names: dict[str, str]) -> SubtaskInfo:
     """Without what is counted over the whole tree."""
-    parent = tasks.get(task["parent"] or "")
+    call, delegator = given_by(task, tasks.get(task["parent"] or ""))
     return SubtaskInfo(
         task_id=names[task["id"]], parent_task_id=names.get(task["parent"] or "", task["parent"]), agent_name=flow.name_of(task),
         num_messages=0, started_at=moment(task["opened"]), ended_at=moment(task["closed"]), tool_calls=[], status=task["status"],
-        function_call_id=(task["link"] or {}).get("via"), delegating_agent_name=flow.name_of(parent),
+        function_call_id=call, delegating_agent_name=delegator,
         depth=task["depth"], native_status=task["native_status"], usage=task["usage"], node_id=task["native"].get("node_id"),
     )  # fmt: skip
+
+
+def given_by(task: Answer, parent: Answer | None) -> tuple[str | None, str | None]:
+    """The call and the agent. Where requests say so themselves, only what they say: a workflow's node has neither."""
+    if any(ref["protocol"] == "sam" for ref in task["refs"]):
+        return task["native"].get("function_call_id"), task["native"].get("delegating_agent_name")
+    return (task["link"] or {}).get("via"), flow.name_of(parent)
 
 
 def candidate(tool: Answer, names: dict[str, str]) -> dict[str, Any]:
