@@ -7,9 +7,11 @@ from typing import Literal
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from ramify.demo.scenario import script
+from tests.browser.agents import Agents, announce, show_a2a, show_log, show_mesh
 from tests.browser.conftest import FLAGS, chromium, lacking
 from tests.browser.person import Person
 from tests.browser.world import World, world
+from tests.linking.a2a_builder import begin, message
 from tests.story import exchanges
 
 PACE = 0.5
@@ -36,6 +38,19 @@ PAGES = {
     "compare": "/compare?a={root}&b={note}",
     "health": "/health",
     "unknown": "/task/task_nothing",
+    "agents": "/task/{agents}?toggled={child}",
+    "agents-tree": "/task/{agents}?tab=tree&sel=task:{child}",
+    "asking": "/task/{asking}",
+    "unresolved": "/task/{unresolved}",
+    "artifacts": "/task/{agents}?tab=artifacts",
+    "mesh": "/task/{mesh}",
+    "tools": "/task/{mesh}?tab=tools",
+    "reasoning": "/task/{mesh}?tab=reasoning",
+    "flow": "/task/{mesh}?tab=flow",
+    "logged": "/task/{logged}",
+    "operations": "/operations",
+    "operation": "/operation/op_sync_e5fe9a5b?toggled=mcp_alpha",
+    "events": "/events",
 }
 LOOKS: tuple[tuple[int, int, Literal["light", "dark"]], ...] = (
     (1440, 900, "light"), (1440, 900, "dark"), (390, 844, "light"), (390, 844, "dark"),
@@ -52,6 +67,35 @@ def places(server: World) -> dict[str, str]:
         "tool": server.served.questions.tools(tests)["items"][0]["call_id"],
         "change": next(tool["call_id"] for tool in server.served.questions.tools(root)["items"] if tool["name"] == "Edit"),
         "conversation": server.served.questions.task(root)["conversation"],
+    }
+
+
+def show_agents(server: World) -> dict[str, str]:
+    """Agents that talk to agents, one that asks, and operations."""
+    told = show_a2a(server, "v1-input-required")
+    mesh = show_mesh(server, "thinking")
+    for case in ("async_fanout", "edges"):
+        show_log(server, case)
+    agents = Agents(server)
+    line = begin(agents, "lender", "asking", "Lend some of my savings")
+    announce(line, "asking", "elsewhere", title="Rate lookup")
+    schema = {
+        "type": "object", "title": "Loan", "required": ["amount"],
+        "properties": {
+            "amount": {"type": "number", "description": "in thousands"}, "asset": {"type": "string", "enum": ["USDC", "ETH"]},
+            "at once": {"type": "boolean"},
+        },
+    }  # fmt: skip
+    line.status("asking", "INPUT_REQUIRED", message("Which amount?", "q", metadata={"schema": schema}))
+    agents.seen()
+    tasks = server.served.questions.tasks(limit=0)["items"]
+    return {
+        "agents": told,
+        "child": next(task["id"] for task in tasks if task["title"] == "Lending strategy"),
+        "mesh": mesh,
+        "asking": agents.id("asking"),
+        "unresolved": agents.id("elsewhere"),
+        "logged": next(task["id"] for task in tasks if task["agent"] == "mcp_alpha"),
     }
 
 
@@ -79,7 +123,7 @@ def main(folder: Path) -> None:
         server.playing.pop().result(120)
         for case in CASES:
             server.see(seen for story in exchanges("anthropic", case) for seen in story)
-        named = places(server)
+        named = places(server) | show_agents(server)
         for name, path in PAGES.items():
             take(browser, server.url + path.format(**named), name, folder)
         browser.close()

@@ -10,6 +10,7 @@ from ramify.app import Ramify
 from ramify.query.errors import NotFound
 from ramify.query.flow import KINDS, flow, subtree
 from ramify.query.service import Questions
+from tests import test_mesh_cases as mesh_cases
 from tests.story import CASES, anthropic_cases, exchanges, reports, told
 
 FILES = {"exchanges": "exchanges.jsonl", "transcripts": "transcripts", "stream-json": "stream.jsonl", "sdk": "sdk_messages.jsonl"}
@@ -115,3 +116,10 @@ def test_tasks_of_other_protocols_have_flows_too(tmp_path: Path, protocol: str) 
         assert (task["id"] in answer["open"]) == (task["status"] not in ("completed", "failed", "canceled", "rejected"))
         assert all(event["kind"] in KINDS for event in answer["events"])
     questions.store.close()
+
+
+def test_a_list_of_thoughts_leaves_out_what_models_were_given_where_that_is_not_wanted() -> None:
+    _, questions = mesh_cases.told(mesh_cases.observed(mesh_cases.lines("thinking")))
+    root = questions.tasks(roots=True)["items"][0]["id"]
+    assert any(block["conversation_history"] for block in questions.reasoning(root)["items"])
+    assert not any(block["conversation_history"] for block in questions.reasoning(root, histories=False)["items"])

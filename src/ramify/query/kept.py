@@ -84,6 +84,11 @@ def reasoning_shape(row: Note, history: list[Any] | None = None) -> Shape:
     }
 
 
+def feedback_of(store: Store, task: Task) -> list[Shape]:
+    """What people said about how a task was done."""
+    return [{**note.details, "timestamp": iso(note.at)} for note in notes_of(store, [task.id], ("feedback",))]
+
+
 def artifacts_of(store: Store, task: Task) -> list[Shape]:
     return [artifact_shape(store, row) for row in artifact_rows(store, [task.id])]
 

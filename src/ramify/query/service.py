@@ -119,6 +119,7 @@ class Questions:
         under = by_parent(related(self.store, task.conversation)) if task.kind == "root" and not task.parent else None
         shape = task_shapes(self.store, [task], self.patience, under)[0]
         shape["artifacts"] = kept.artifacts_of(self.store, task)
+        shape["feedback"] = kept.feedback_of(self.store, task)
         return shape
 
     def call(self, id: str) -> Answer:
@@ -234,8 +235,8 @@ class Questions:
     def messages(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
         return self._said(id, tree, limit, cursor, Speech(self.store).messages)
 
-    def reasoning(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
-        return self._said(id, tree, limit, cursor, Speech(self.store).reasoning)
+    def reasoning(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None, histories: bool = True) -> Answer:
+        return self._said(id, tree, limit, cursor, Speech(self.store, histories).reasoning)
 
     def _said(self, id: str, tree: bool, limit: int, cursor: str | None, read: Any) -> Answer:
         """The cursor names a unit (a call's worth, a reported message) and a place in it."""

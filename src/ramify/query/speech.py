@@ -76,8 +76,9 @@ def _next_opening(store: Store, task: Task) -> Call | None:
 class Speech:
     """Read for one question; what the wire shows of a task is remembered until it is answered."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, histories: bool = True) -> None:
         self.store = store
+        self.histories = histories  # what models were given, where it is kept: long
         self.content = Content(store)
         self._wire: dict[str, told.Wire] | None = None
 
@@ -117,7 +118,7 @@ class Speech:
         if isinstance(unit, Leftover):
             return []
         if isinstance(unit, Thought):
-            return [kept.reasoning_shape(unit.note, history_of(self.store, unit.note))]
+            return [kept.reasoning_shape(unit.note, history_of(self.store, unit.note) if self.histories else None)]
         if unit.rows[0].protocol:
             return []
         return told.reasoning(self.store, unit, _task(tasks, task_of(unit)))

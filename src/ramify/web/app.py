@@ -30,6 +30,7 @@ from ramify.web.route import CONVERSATION, CURSOR, FILTER, LIMIT, PAGE, PROJECT,
 from ramify.web.served import AGENTS, CAPTURED, RAMIFY, Served
 
 UNDER = (TREE, *PAGE)
+BRIEF = Parameter("brief", "boolean", "without results and histories, which are long", False)
 ROOTS = Parameter("roots", "boolean", "only tasks that no agent gave", False)
 WORDS = Parameter("words", "string", "only root tasks with these words in title, prompt or agent; needs `roots`")
 IDS = Parameter("ids", "string", "only these, separated by commas")
@@ -49,8 +50,8 @@ ROUTES = (
     Route("GET", "/api/tasks/{id}", tasks.shown, "One task", "Task"),
     Route("GET", "/api/tasks/{id}/tree", tasks.tree, "A task with everything under it", "TaskTree", (SHAPE,)),
     Route("GET", "/api/tasks/{id}/subtasks", tasks.subtasks, "The tasks that a task gave", "[Task]", UNDER),
-    Route("GET", "/api/tasks/{id}/tools", tasks.tools, "The tool calls of a task", "[ToolCall]", UNDER),
-    Route("GET", "/api/tasks/{id}/reasoning", tasks.reasoning, "What a task thought", "[Reasoning]", UNDER),
+    Route("GET", "/api/tasks/{id}/tools", tasks.tools, "The tool calls of a task", "[ToolCall]", (*UNDER, BRIEF)),
+    Route("GET", "/api/tasks/{id}/reasoning", tasks.reasoning, "What a task thought", "[Reasoning]", (*UNDER, BRIEF)),
     Route("GET", "/api/tasks/{id}/messages", tasks.messages, "What was said in a task", "[Message]", UNDER),
     Route("GET", "/api/tasks/{id}/artifacts", tasks.artifacts, "What a task produced, oldest first", "[Artifact]", UNDER),
     Route("GET", "/api/tasks/{id}/events", tasks.events, "What the event log has about a task, oldest first", "[LoggedEvent]"),

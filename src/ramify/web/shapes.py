@@ -92,6 +92,7 @@ class Task(Struct, kw_only=True):
     progress: Progress | None = None
     parent: str | None = None
     artifacts: list[Artifact] | None = None  # of one task; lists leave them out
+    feedback: list[dict[str, Any]] | None = None  # likewise: what people said about it
 
 
 class TaskTree(Task, kw_only=True):

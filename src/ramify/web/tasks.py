@@ -39,11 +39,15 @@ def subtasks(asked: Asked) -> Answer:
 
 
 def tools(asked: Asked) -> Answer:
-    return asked.ramify.questions.tools(asked.path["id"], **asked.given)
+    given = dict(asked.given)
+    brief = given.pop("brief")
+    found = asked.ramify.questions.tools(asked.path["id"], **given)
+    return {**found, "items": [{**tool, "result": None} for tool in found["items"]]} if brief else found
 
 
 def reasoning(asked: Asked) -> Answer:
-    return asked.ramify.questions.reasoning(asked.path["id"], **asked.given)
+    given = dict(asked.given)
+    return asked.ramify.questions.reasoning(asked.path["id"], histories=not given.pop("brief"), **given)
 
 
 def artifacts(asked: Asked) -> Answer:

@@ -1,6 +1,6 @@
 /** One function for each question and act. Errors of the server come out as ApiError, with its own words. */
 import type {
-  Answered, Artifact, CacheEntry, Call, Cancellation, Completeness, Conversation, EmptiedSession, EventList, Health, Hit, LoggedEvent, Message, Named, Observed, Operation,
+  Answered, Artifact, CacheEntry, Call, Cancellation, Completeness, Conversation, EmptiedSession, EventList, Flow, Health, Hit, LoggedEvent, Message, Named, Observed, Operation,
   OperationDetail, Playing, Preview, Reasoning, Reconciliation, SessionInfo, Skeleton, Stats, Task, ToolCall, Why,
 } from "./types.gen";
 
@@ -123,8 +123,9 @@ export const api = {
   subtasks: (id: string) => get<Listed<Task>>(`tasks/${one(id)}/subtasks`, { limit: 5000 }),
   messages: (id: string, cursor: string | null = null, limit = 400) =>
     get<Listed<Message>>(`tasks/${one(id)}/messages`, { limit, cursor }),
-  tools: (id: string, tree: boolean, limit = 5000) => get<Listed<ToolCall>>(`tasks/${one(id)}/tools`, { tree, limit }),
-  reasoning: (id: string, tree: boolean, limit = 5000) => get<Listed<Reasoning>>(`tasks/${one(id)}/reasoning`, { tree, limit }),
+  tools: (id: string, tree: boolean, limit = 5000, brief = false) => get<Listed<ToolCall>>(`tasks/${one(id)}/tools`, { tree, limit, brief }),
+  flow: (id: string) => get<Seen<Flow>>(`tasks/${one(id)}/flow`),
+  reasoning: (id: string, tree: boolean, limit = 5000) => get<Listed<Reasoning>>(`tasks/${one(id)}/reasoning`, { tree, limit, brief: true }),
   artifacts: (id: string, tree: boolean, limit: number) => get<Listed<Artifact>>(`tasks/${one(id)}/artifacts`, { tree, limit }),
   taskEvents: (id: string) => get<Listed<LoggedEvent>>(`tasks/${one(id)}/events`),
   why: (id: string) => get<Seen<Why>>(`tasks/${one(id)}/why`),

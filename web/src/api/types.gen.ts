@@ -654,6 +654,7 @@ export interface Task {
   progress?: Progress | null;
   parent?: string | null;
   artifacts?: Array<Artifact> | null;
+  feedback?: Array<Record<string, unknown>> | null;
 }
 
 export interface TaskTree {
@@ -685,6 +686,7 @@ export interface TaskTree {
   progress?: Progress | null;
   parent?: string | null;
   artifacts?: Array<Artifact> | null;
+  feedback?: Array<Record<string, unknown>> | null;
   children: Array<TaskTree>;
 }
 

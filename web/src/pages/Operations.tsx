@@ -82,7 +82,7 @@ function Row({ operation, session }: { operation: Operation; session: string }) 
   const open = openTasks(operation);
   return (
     <li>
-      <Link to={fresh({ page: "operation", id: operation.id })} aria-label={`operation ${firstLine(operation.operationId, 80)}, ${operation.status}`}>
+      <Link to={fresh({ page: "operation", id: operation.id })}>
         <Status status={operation.status} words />
         <span className="title">{firstLine(operation.operationId, 80)}</span>
         <span className="faint">{operation.taskTypes.map((type) => firstLine(type, 40)).join(", ")}</span>

@@ -15,11 +15,14 @@ import { Cache } from "../panes/Cache";
 import { CallsTable } from "../panes/CallsTable";
 import { wasThere } from "../panes/childTabs";
 import { Details } from "../panes/Details";
+import { FlowPane } from "../panes/FlowPane";
 import { Graph } from "../panes/Graph";
+import { ReasoningPane } from "../panes/ReasoningPane";
 import { Undo } from "../panes/Relink";
 import { RunHeader } from "../panes/RunHeader";
 import { TaskTree } from "../panes/TaskTree";
 import { Timeline } from "../panes/Timeline";
+import { ToolsPane } from "../panes/ToolsPane";
 import { Transcript } from "../panes/Transcript";
 import { Unresolved, isUnresolved } from "../panes/Unresolved";
 import { Loading, Trouble } from "../ui/Trouble";
@@ -29,7 +32,7 @@ import { Link, conversationView, fresh, taskView, useNavigation } from "../ui/na
 import { useTabs } from "../ui/tabs";
 import { NotFound } from "./Unknown";
 
-const WORDS: Record<Tab, string> = { transcript: "Transcript", tree: "Tree", timeline: "Timeline", graph: "Graph", calls: "Calls", cache: "Prompt cache", artifacts: "Artifacts" };
+const WORDS: Record<Tab, string> = { transcript: "Transcript", tree: "Tree", timeline: "Timeline", graph: "Graph", calls: "Calls", cache: "Prompt cache", artifacts: "Artifacts", tools: "Tools", reasoning: "Reasoning", flow: "Flow" };
 
 export function RunPage({ subject, id }: { subject: Subject; id: string }) {
   const { view, go, adjust } = useNavigation();
@@ -47,9 +50,9 @@ export function RunPage({ subject, id }: { subject: Subject; id: string }) {
     if (task.value) openTab({ id, title: title || NO_PROMPT, root: task.value.root, parent: task.value.link?.parent ?? null, status: task.value.status });
   }, [task.value, title]);
   const parent = task.value?.link?.parent ?? tabs.find((one) => one.id === id)?.parent;
-  const tab = (at: number) => () => go({ tab: TABS[at] ?? "transcript" });
+  const tab = (at: number) => () => go({ tab: TABS[at] ?? "transcript", kind: "", status: "" });
   useKeys({
-    tab1: tab(0), tab2: tab(1), tab3: tab(2), tab4: tab(3), tab5: tab(4), tab6: tab(5), tab7: tab(6),
+    tab1: tab(0), tab2: tab(1), tab3: tab(2), tab4: tab(3), tab5: tab(4), tab6: tab(5), tab7: tab(6), tab8: tab(7), tab9: tab(8), tab0: tab(9),
     parent: () => parent && go(taskView(parent)),
     live: () => run.hold(!run.paused),
     close: () => adjust({ selected: null }),
@@ -64,7 +67,7 @@ export function RunPage({ subject, id }: { subject: Subject; id: string }) {
       {task.value && isUnresolved(task.value) && <Unresolved task={task.value} again={task.again} />}
       <div className="view-tabs" role="tablist" aria-label="ways to see this run">
         {TABS.map((one) => (
-          <button key={one} id={`tab-${one}`} type="button" role="tab" aria-selected={view.tab === one} aria-controls="view" onClick={() => go({ tab: one })}>
+          <button key={one} id={`tab-${one}`} type="button" role="tab" aria-selected={view.tab === one} aria-controls="view" onClick={() => go({ tab: one, kind: "", status: "" })}>
             {WORDS[one]}
           </button>
         ))}
@@ -99,6 +102,12 @@ function Chosen({ run, tab }: { run: Run; tab: Tab }) {
       );
     case "artifacts":
       return <Artifacts run={run} />;
+    case "tools":
+      return <ToolsPane run={run} />;
+    case "reasoning":
+      return <ReasoningPane run={run} />;
+    case "flow":
+      return <FlowPane run={run} />;
     default:
       return <Transcript run={run} />;
   }

@@ -11,6 +11,9 @@ export function Start() {
   const ways: [string, string, string][] = [
     ["Run a program and see what it does", "ramify run claude", "Nothing to set up: its traffic passes through here, and its tree is printed when it ends."],
     ["Point any client of the Messages API here", `export ANTHROPIC_BASE_URL=${here}`, "Then start it as always, in the same terminal."],
+    ["Watch agents that talk A2A", "ramify serve --a2a planner=http://127.0.0.1:9000", `Clients, and agents that call it, reach it at ${here}/a2a/planner; every task and sub-task shows.`],
+    ["Listen to an agent mesh", "ramify listen solace --host tcp://127.0.0.1:55555 --namespace my/mesh", "Or import what was captured: ramify import --format sam messages.jsonl"],
+    ["Tell what your program asks of agents", `curl -X POST ${here}/api/events -H 'content-type: application/json' -d @events.json`, "Or ramify.operation(…) in Python. Webhooks go to /webhook/TASK/AGENT/OPERATION."],
     ["Load what is already there", "ramify import ~/.claude", "Claude Code's own transcripts, of any age; recorded exchanges and streams work too."],
   ];
   return (

@@ -10,6 +10,7 @@ import { firstLine } from "../state/text";
 import { span } from "../state/tree";
 import { stalls } from "../state/waits";
 import { Cancel } from "./Asking";
+import { Feedback } from "./Feedback";
 import { CertaintyMark, Flags, Status } from "../ui/Marks";
 import { Copy } from "../ui/Text";
 import { useAnswer, useNow, useStore } from "../ui/hooks";
@@ -65,6 +66,7 @@ export function RunHeader({ run, task, conversation, title }: Properties) {
         {task && <Link to={fresh({ page: "compare", a: task.id })}>compare with…</Link>}
         <Copy text={() => location.href} label="copy link" />
       </p>
+      {task && <Feedback task={task} />}
       {run.tree && <Figures run={run} now={now} />}
       {run.tree && <Meter id={run.id} version={run.tree?.nodes.size ?? 0} working={working} />}
       {waits.slice(0, 3).map((wait) => (

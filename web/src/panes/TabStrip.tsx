@@ -4,6 +4,7 @@ import { api } from "../api/client";
 import { feed } from "../api/live";
 import type { Task } from "../api/types.gen";
 import { afterClosing, asking, below } from "../state/tabs";
+import { keptProtocol } from "../state/kept";
 import { firstLine } from "../state/text";
 import { duration } from "../state/format";
 import { Status } from "../ui/Marks";
@@ -60,7 +61,7 @@ export function TabStrip() {
           </li>
         ))}
       </ul>
-      <InFront />
+      {[...tasks.values()].some((task) => keptProtocol(task)) && <InFront />}
       {closing && (
         <div className="confirm" role="alertdialog" aria-label="close child tabs too?">
           <span>Close its {below(tabs, closing).length} child tabs too? The work itself goes on.</span>

@@ -2,7 +2,7 @@
 
 export const PAGES = ["runs", "conversations", "calls", "search", "compare", "health", "latest", "operations", "events", "task", "conversation", "operation", "unknown"] as const;
 export type Page = (typeof PAGES)[number];
-export const TABS = ["transcript", "tree", "timeline", "graph", "calls", "cache", "artifacts"] as const;
+export const TABS = ["transcript", "tree", "timeline", "graph", "calls", "cache", "artifacts", "tools", "reasoning", "flow"] as const;
 export type Tab = (typeof TABS)[number];
 export const PANES = ["details", "why", "raw"] as const;
 export type Pane = (typeof PANES)[number];
