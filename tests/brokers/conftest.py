@@ -24,12 +24,7 @@ def needed(there: bool, missing: str) -> None:
 
 
 def mosquitto() -> str | None:
-    found = next((path for name in MOSQUITTO if (path := shutil.which(name))), None)
-    if found is None and shutil.which("apt-get") and os.geteuid() == 0:
-        install = ["apt-get", "install", "-y", "--no-install-recommends", "mosquitto"]
-        subprocess.run(install, capture_output=True, timeout=180, check=False)
-        found = next((path for name in MOSQUITTO if (path := shutil.which(name))), None)
-    return found
+    return next((path for name in MOSQUITTO if (path := shutil.which(name))), None)
 
 
 class Broker:
