@@ -13,27 +13,30 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ramify.acts import correction, preview
+from ramify.belonging import told_conversation
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.formats import sources
 from ramify.copying import copy
 from ramify.event_log import EventLog
 from ramify.following import Following
+from ramify.forgetting import brought_back, forgotten, note_shape, notes
 from ramify.indexing import Indexer
 from ramify.ingest import Ingest
 from ramify.intake import Batch, Intake, batch_shape, import_all
 from ramify.model.mistake import UserMistake
-from ramify.model.observation import Correction, Observation
+from ramify.model.observation import Correction, Observation, Record
 from ramify.query.flags import Patience
 from ramify.query.service import Answer, Questions
 from ramify.rebuild import rebuild
 from ramify.settings import Settings, load
 from ramify.storage.base import Store, StoreDown
-from ramify.wiring import bounds_of, bring_up, now, open_store, prices_of, rules_of, taken_by
+from ramify.wiring import bounds_of, bring_up, drain_spool, now, open_store, prices_of, rules_of, taken_by
 from ramify.wiring import watched as watched
 
 if TYPE_CHECKING:
     from ramify.pursuing import Audience
     from ramify.reconciling.run import Reconciler
+    from ramify.retention import Keeper, Kept
     from ramify.served import Served
     from ramify.showing import Picture
 
@@ -101,10 +104,17 @@ class Ramify:
 
     def import_paths(self, given: list[Path], format: str, progress: Progress, zone: str = "") -> Answer:
         found, skipped = sources(given, format)
-        intake = Intake(self.store, self.project, self._take, settled=True, zone=zone or self.settings.zone)
+        intake = Intake(self.store, self.project, self._import, settled=True, zone=zone or self.settings.zone)
         report = import_all(intake, found, progress)
         self._index()
         return {**report, "skipped": skipped}
+
+    def _import(self, batch: list[Observation]) -> int:
+        """What was forgotten comes back when a person asks for it."""
+        if gone := forgotten(self.store):
+            told = {told_conversation(seen) for seen in batch if isinstance(seen, Record)}
+            brought_back(self.store, sorted(told & gone), now())
+        return self._take(batch)
 
     def _take(self, batch: list[Observation]) -> int:
         with taken_by(self.store):
@@ -172,6 +182,29 @@ class Ramify:
         if not dry_run:
             self._index()
         return report
+
+    # -- forgetting ----------------------------------------------------------------------------------------------------
+
+    def forget(self, ids: list[str], dry_run: bool, progress: Progress, by: str = "command") -> Answer:
+        return self._forgotten(lambda keeper: keeper.forget(ids, self.project, dry_run, progress), dry_run, by)
+
+    def prune(self, kept: "Kept", dry_run: bool, progress: Progress, by: str = "command") -> Answer:
+        return self._forgotten(lambda keeper: keeper.prune(kept, dry_run, progress), dry_run, by)
+
+    def notes(self) -> Answer:
+        return {"items": [note_shape(id, note) for id, note in notes(self.store)], "next": None, "seq": self.store.seq()}
+
+    def _forgotten(self, act: "Callable[[Keeper], Answer]", dry_run: bool, by: str) -> Answer:
+        from ramify.retention import Keeper
+
+        self.bring_up()
+        with taken_by(self.store):
+            if not dry_run:
+                drain_spool(self.settings, self.ingest)
+            answer = act(Keeper(self.store, self.rules, self.prices, by))
+        if not dry_run:
+            self._index()
+        return {**answer, "seq": self.store.seq()}
 
     def reconcile(self, agents: dict[str, str] | None = None) -> Answer:
         """Asks the agents about every open task: of the event log, and of A2A agents that were named."""

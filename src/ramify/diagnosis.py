@@ -17,6 +17,7 @@ from ramify.wiring import spool_folder
 
 Check = dict[str, Any]
 LITTLE = 500 * 2**20
+NEARLY = 0.9  # of store_limit: said before it is reached
 
 
 def found(check: str, status: str, message: str, hint: str = "") -> Check:
@@ -26,6 +27,7 @@ def found(check: str, status: str, message: str, hint: str = "") -> Check:
 def checks(store: Store, settings: Settings) -> Iterator[Check]:
     yield _store(store)
     yield from _space(store)
+    yield from _size(store, settings)
     yield from _spool(settings)
     yield _unreadable(store)
     yield _server(settings)
@@ -54,6 +56,18 @@ def _space(store: Store) -> Iterator[Check]:
         yield found("space", "warn", text, "free some space: when the disk is full, observations wait in the spool")
     else:
         yield found("space", "ok", text)
+
+
+def _size(store: Store, settings: Settings) -> Iterator[Check]:
+    if not settings.store_limit:
+        return
+    size = store.size()["bytes"]
+    text = f"the store has {size / 2**30:.1f} of {settings.store_limit / 2**30:.1f} GiB"
+    if size >= settings.store_limit * NEARLY:
+        hint = "ramify prune --older-than 30d, or set retention; or raise store_limit"
+        yield found("size", "warn", text, hint)
+    else:
+        yield found("size", "ok", text)
 
 
 def _spool(settings: Settings) -> Iterator[Check]:

@@ -10,10 +10,13 @@ from collections.abc import Callable, Sequence
 from os import stat_result
 from pathlib import Path
 
+from ramify.belonging import told_conversation
 from ramify.capture.follower import Follower
 from ramify.capture.formats import Source
 from ramify.capture.transcript import FORMAT
+from ramify.forgetting import forgotten
 from ramify.intake import Batch, Intake, Take
+from ramify.model.observation import Observation, Record
 from ramify.storage.base import Store, StoreDown
 
 log = logging.getLogger("ramify")
@@ -35,7 +38,8 @@ class Following:
         self.busy: Callable[[], bool] = lambda: False
         self.follower = Follower(roots, time.monotonic)
         self.caught_up = threading.Event()
-        self._intake = Intake(store, project, take, settled=False)
+        self._intake = Intake(store, project, self._take, settled=False)
+        self._store, self._pass_on = store, take
         self.stopping = threading.Event()
         self._problem = ""
         self._thread = threading.Thread(target=self.run, name="ramify-follow", daemon=True)
@@ -74,6 +78,12 @@ class Following:
         for path, status in changed.items():
             self.follower.taken(path, status)
         self.caught_up.set()
+
+    def _take(self, batch: list[Observation]) -> int:
+        """What was forgotten stays away, though its file is still there."""
+        gone = forgotten(self._store)
+        kept = [seen for seen in batch if not (gone and isinstance(seen, Record) and told_conversation(seen) in gone)]
+        return self._pass_on(kept) if kept else 0
 
     def _is_new(self, path: str, status: stat_result) -> bool:
         mark = self._intake.marks.get(Path(path))

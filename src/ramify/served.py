@@ -25,6 +25,8 @@ from ramify.query.changes import change_shapes
 from ramify.query.service import Answer
 from ramify.reconciling.alone import Periodic, alone
 from ramify.recording import Nowhere
+from ramify.retaining import LOOK_SECONDS, Order, Retaining, Size, carry_out, quiet
+from ramify.retention import Kept, named
 from ramify.settings import Settings
 from ramify.storage.base import Store, StoreDown
 from ramify.wiring import bounds_of, check_spool, follow, now, open_store, process_name, spool_folder, taken_by
@@ -60,6 +62,7 @@ class Served(Ramify):
         self._following: Following | None = None  # where the writer is a process of its own, it follows as well
         self.pipeline = self._pipeline()
         self.token = settings.token
+        self._size = Size(store)
         self.proxy: Any = None  # these are set when the server listens
         self.demonstration: Any = None
         self.agents: Any = None
@@ -71,6 +74,7 @@ class Served(Ramify):
             self._secret = store_secret(store)
         self.session_secret = self._secret
         self._reconciling: Periodic | None = None
+        self._retaining: Retaining | None = None
         self.events = EventLog(store, self._commit, self.project, now, bounds_of(settings))
 
     def _reach(self, project: str) -> Reached:
@@ -119,12 +123,36 @@ class Served(Ramify):
     async def reconcile_session(self, session: str | None) -> Answer:
         return await alone(self.ingest, self.reconciler(self.events), now, session=session)
 
+    def forget_one(self, id: str) -> Answer:
+        """By a process of its own, so that clients do not wait; what lives in our memory only we can forget."""
+        named(self.store, id, self.project)  # who asks for nothing is told so at once
+        answer = self.forget([id], False, quiet, "api") if self._lives_here else carry_out(Order(self.settings, (id,), by="api"))
+        self._publish(self.store.seq(), None)
+        return answer
+
+    def _prune(self) -> Answer:
+        """One of all servers on the store, each time: the others would only do the same again."""
+        kept, at = self.settings.retention or 0, now()
+        if not self.ingest.claim("lease:retention", self.run, at, at + int(LOOK_SECONDS * 900_000)):
+            return {"observations": 0}
+        answer = self.prune(Kept(kept), False, quiet, "retention") if self._lives_here else carry_out(Order(self.settings, older_than=kept))
+        if answer["observations"]:
+            self._publish(self.store.seq(), None)
+        return answer
+
+    @property
+    def _lives_here(self) -> bool:
+        return self.settings.store == "memory:"
+
     def start(self) -> None:
         with taken_by(self.store):
             self.store.set_fact(f"server:{self.run}", f"{socket.gethostname()}/{process_name(os.getpid())}")
         self.pipeline.start()
         self._reconciling = Periodic(self.ingest, self.reconciler(self.events), now)
         self._reconciling.start()
+        if self.settings.retention:
+            self._retaining = Retaining(self._prune)
+            self._retaining.start()
 
     @property
     def project(self) -> str:
@@ -145,14 +173,20 @@ class Served(Ramify):
     def health(self) -> Answer:
         state = self.pipeline.state()
         return {
-            "status": "degraded" if state["problem"] or state["lost"] else "ok",
+            "status": "degraded" if state["problem"] or state["lost"] or self._is_full() else "ok",
             "version": version(),
             "uptime_s": (now() - self.started) / 1e6,
             "store": self.store.url,
             "upstream": self.settings.anthropic_upstream,
             "agents": self.settings.a2a,
             "capture": state,
+            "store_bytes": self._size.bytes(),
+            "store_limit": self.settings.store_limit,
         }
+
+    def _is_full(self) -> bool:
+        limit = self.settings.store_limit
+        return bool(limit and self._size.bytes() >= limit)
 
     def stats(self) -> Answer:
         return {**self.questions.stats(), "capture": self.pipeline.state()}
@@ -162,6 +196,8 @@ class Served(Ramify):
             self._following.close()
         if self._reconciling is not None:
             self._reconciling.close()
+        if self._retaining is not None:
+            self._retaining.close()
         self._unfollow()
         self.pipeline.close()
         self._hub.close()

@@ -18,6 +18,7 @@ UNITS_OF_SIZE = {
     "kib": 2**10,
     "mib": 2**20,
     "gib": 2**30,
+    "tib": 2**40,
 }
 
 
@@ -96,7 +97,7 @@ def read_duration(text: str) -> int:
 def read_size(text: str) -> int:
     """Bytes."""
     squeezed = text.replace(" ", "").lower()
-    number = squeezed.rstrip("bgikm")
+    number = squeezed.rstrip("bgikmt")
     unit = squeezed[len(number) :]
     if not number.isascii() or not number.isdigit() or unit not in UNITS_OF_SIZE or int(number) < 1:
         raise ValueError("must be a size such as 500MB or 1GiB")

@@ -187,6 +187,15 @@ SETTINGS = (
     Setting("events_max_session_bytes", "capture", "32MiB", read_size, "4MiB", "the same as events_max_per_session, by size"),
     Setting("events_max_bytes", "capture", "256MiB", read_size, "64MiB", "the same for all sessions together"),
     Setting(
+        "retention", "capture", None, read_duration, "30d",
+        "how long a conversation is kept after its last sign of life; a server then forgets it, once an hour at most. By "
+        "default everything is kept",
+    ),
+    Setting(
+        "store_limit", "capture", None, read_size, "20GiB",
+        "how large the store may become before health and `ramify doctor` say so; nothing is deleted for that",
+    ),
+    Setting(
         "zone",
         "reading",
         "UTC",
@@ -235,6 +244,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     watch: tuple[str, ...] = ()
     zone: str = "UTC"
     prices: str | None = None
+    retention: int | None = None
+    store_limit: int | None = None
     events_max_sessions: int = 100
     events_session_timeout_ms: int = 3_600_000
     events_max_per_session: int = 10_000

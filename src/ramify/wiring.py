@@ -142,6 +142,17 @@ def locked(folder: Path, seconds: float = 20.0) -> bool:
             time.sleep(0.05)
 
 
+def drain_spool(settings: Settings, ingest: Ingest) -> None:
+    """What waits on disk is stored first, unless a server that runs is about to: what is to be forgotten may be in there."""
+    folder = spool_folder(settings)
+    if folder is None or not any(folder.glob("*.segment")) or not locked(folder, seconds=0):
+        return
+    spool = Spool(folder, settings.spool_limit)
+    while len(spool) and (waiting := spool.read(200)):
+        ingest.take(waiting)
+        spool.drop(len(waiting))
+
+
 def process_name(pid: int) -> str:
     """A process of this machine that runs, by its number and when it began: numbers come again. Nothing, where none runs."""
     try:

@@ -48,6 +48,8 @@ COMMANDS = (
     Command("cancel", KEEP, "acting", "ask to cancel an A2A task, and what it started and is still open"),
     Command("reconcile", KEEP, "logged", "ask agents how the tasks stand that are not known to have ended"),
     Command("rebuild", KEEP, "upkeep", "derive everything again from what was seen"),
+    Command("forget", KEEP, "forgetting", "delete a conversation for good, as if it had never been seen"),
+    Command("prune", KEEP, "forgetting", "forget what is old, or what is too much"),
     Command("copy", KEEP, "upkeep", "move a store to another engine; goes on where it was cut, and checks itself"),
     Command("doctor", KEEP, "upkeep", "check store and capture, and say what to do"),
 )

@@ -80,7 +80,7 @@ class Postgres:
 
     def _put_observations(self, connection: psycopg.Connection[Row], kept: Sequence[Kept]) -> tuple[int, int]:
         """Numbers are given while nobody else writes, so readers never see a later one before an earlier one."""
-        last = int(fetched(connection, "SELECT coalesce(max(seq), 0) FROM observations"))
+        last = self.seq()
         fresh = self.missing([item.observation.id for item in kept])
         if not fresh:
             return 0, last
@@ -138,9 +138,9 @@ class Postgres:
         if changes.forgotten:
             connection.execute("DELETE FROM observations WHERE id = ANY(%s)", (list(changes.forgotten),))
 
-    def take_projections(self, other: Projected) -> None:
+    def take_projections(self, other: Projected, tables: Sequence[str] | None = None) -> None:
         with self._server.writing() as connection:
-            for table in PROJECTIONS:
+            for table in tables or PROJECTIONS:
                 connection.execute(f"DELETE FROM {table}")
                 names = [*("id", *COLUMNS[table], "doc")] if table in COLUMNS else PLAIN[table]
                 kinds = [kind_of(name) for name in names] if table in COLUMNS else KINDS[table]
@@ -188,7 +188,8 @@ class Postgres:
         return set(ids) - known
 
     def seq(self) -> int:
-        return int(self._read("SELECT coalesce(max(seq), 0) FROM observations")[0][0])
+        last = int(self._read("SELECT coalesce(max(seq), 0) FROM observations")[0][0])
+        return max(last, int(self.fact("last_seq") or 0))
 
     def observation(self, id: str) -> Observation | None:
         rows = self._read("SELECT head, body_kind, body FROM observations WHERE id = %s", (text(id),))
@@ -319,6 +320,39 @@ class Postgres:
     def _put_facts(self, connection: psycopg.Connection[Row], facts: Mapping[str, str | bytes | int]) -> None:
         rows = [(name, msgspec.msgpack.encode(value)) for name, value in facts.items()]
         many(connection, "INSERT INTO facts {rows} ON CONFLICT (name) DO UPDATE SET value = excluded.value", ("name", "doc"), rows)
+
+    def drop_facts(self, names: Sequence[str]) -> None:
+        with self._server.writing() as connection:
+            connection.execute("DELETE FROM facts WHERE name = ANY(%s)", (list(names),))
+
+    # -- forgetting ----------------------------------------------------------------------------------------------------
+
+    def forget(self, ids: Sequence[str]) -> int:
+        with self._server.writing() as connection:
+            self._put_facts(connection, {"last_seq": self.seq()})
+            return connection.execute("DELETE FROM observations WHERE id = ANY(%s)", (list(ids),)).rowcount
+
+    def bodies(self, after: int, limit: int) -> list[tuple[int, int, bytes]]:
+        query = "SELECT seq, body_kind, body FROM observations WHERE seq > %s ORDER BY seq LIMIT %s"
+        return [(seq, kind, body) for seq, kind, body in self._read(query, (after, limit))]
+
+    def blobs(self, after: int, limit: int) -> list[tuple[int, int]]:
+        return [(id, kind) for id, kind in self._read("SELECT id, kind FROM blobs WHERE id > %s ORDER BY id LIMIT %s", (after, limit))]
+
+    def drop_blobs(self, ids: Sequence[int]) -> None:
+        with self._server.writing() as connection:
+            connection.execute("DELETE FROM blobs WHERE id = ANY(%s)", (list(ids),))
+        self._folder.forget()
+
+    def keys_after(self, place: tuple[int, int, str], limit: int) -> list[tuple[int, int, str]]:
+        query = "SELECT key, at, ref FROM keys WHERE (key, at, ref) > (%s, %s, %s) ORDER BY key, at, ref LIMIT %s"
+        return [(key, at, ref) for key, at, ref in self._read(query, (*place, limit))]
+
+    def distrust(self) -> None:
+        self._server.distrust()
+
+    def shrink(self) -> None:
+        self._server.vacuum()
 
     # -- other writers -------------------------------------------------------------------------------------------------
 

@@ -212,6 +212,13 @@ class PostgresServer:
     def distrust(self) -> None:
         self._stale = True
 
+    def vacuum(self) -> None:
+        """Room of deleted rows is free for others; pages at the end go back to the disk."""
+        with self._connect(read_only=False) as connection:
+            tables = connection.execute("SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind = 'r'", (f'"{self.schema}"',)).fetchall()
+            for (table,) in tables:
+                connection.execute(sql.SQL("VACUUM {}").format(sql.Identifier(table)))
+
     # -- news ---------------------------------------------------------------------------------------------------------
 
     def tell(self, connection: Connection[Row], seq: int, rows: Sequence[tuple[str, str]]) -> None:

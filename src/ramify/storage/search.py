@@ -37,6 +37,7 @@ class Search:
     def _open(self) -> None:
         self._connection = sqlite3.connect(self._path or ":memory:", timeout=5, isolation_level=None, check_same_thread=False)
         try:
+            self._connection.execute("PRAGMA secure_delete = ON")
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.executescript(TABLES)
@@ -103,6 +104,15 @@ class Search:
             connection.execute("DELETE FROM texts")
             connection.execute("DELETE FROM facts")
             connection.execute("INSERT INTO facts VALUES ('identity', ?)", (self._identity,))
+
+    def shrink(self) -> None:
+        """Nothing of what was deleted stays in the file."""
+        with self._lock:
+            try:
+                self._connection.execute("VACUUM")
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            except sqlite3.DatabaseError as problem:
+                raise StoreDown(f"the search index: {problem}") from problem
 
     def close(self) -> None:
         with self._lock:

@@ -56,7 +56,7 @@ class Sqlite:
         self.path = path
         self._folder = Folder(self)
         self._new_blobs: dict[bytes, tuple[int, bytes, int, int, bytes]] = {}
-        self._last_blob = 0
+        self._last_blob = self._last = 0
         try:
             self._file = SqliteFile(path, steps, self._folder.forget, _columns, busy_seconds, durable)
             self.search = Search(f"{path}.search" if path else "", int(self.fact("identity") or 0))
@@ -79,12 +79,13 @@ class Sqlite:
                 "INSERT INTO facts VALUES ('raw_bytes', ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
                 (raw,),
             )
-            return int(connection.execute("SELECT coalesce(max(seq), 0) FROM observations").fetchone()[0])
+            return self.seq()
 
     def _put_observations(self, connection: sqlite3.Connection, kept: Sequence[Kept]) -> int:
         """New pieces are gathered and written together: nobody else takes a number meanwhile."""
         self._new_blobs.clear()
         self._last_blob = connection.execute("SELECT coalesce(max(id), 0) FROM blobs").fetchone()[0]
+        self._last = self.seq()
         raw = sum(self._put_observation(connection, item) for item in kept)
         connection.executemany(
             "INSERT INTO blobs (id, digest, kind, size, payload) VALUES (?, ?, ?, ?, ?)", self._new_blobs.values()
@@ -98,9 +99,10 @@ class Sqlite:
         kind, folded = self._folder.fold(body, item.layout)
         head = msgspec.structs.replace(seen, body=b"") if body else seen
         put = connection.execute(
-            "INSERT OR IGNORE INTO observations (id, kind, project, at, head, body_kind, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (seen.id, type(seen).__name__.lower(), seen.project, seen.at, _encoder.encode(head), kind, folded),
+            "INSERT OR IGNORE INTO observations (seq, id, kind, project, at, head, body_kind, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (self._last + 1, seen.id, type(seen).__name__.lower(), seen.project, seen.at, _encoder.encode(head), kind, folded),
         )
+        self._last += max(0, put.rowcount)
         return len(body) if put.rowcount else 0
 
     def _put_changes(self, connection: sqlite3.Connection, changes: Changes) -> None:
@@ -123,9 +125,9 @@ class Sqlite:
         connection.executemany("INSERT OR IGNORE INTO unreadable VALUES (?, ?, ?)", changes.unreadable)
         connection.executemany("DELETE FROM observations WHERE id = ?", [(id,) for id in changes.forgotten])
 
-    def take_projections(self, other: Projected) -> None:
+    def take_projections(self, other: Projected, tables: Sequence[str] | None = None) -> None:
         with self._file.writing() as connection:
-            for table in PROJECTIONS:
+            for table in tables or PROJECTIONS:
                 connection.execute(f"DELETE FROM {table}")
                 names = self._names(table)
                 marks = ", ".join("?" * len(names))
@@ -182,7 +184,8 @@ class Sqlite:
         return set(ids) - known
 
     def seq(self) -> int:
-        return int(self._read("SELECT coalesce(max(seq), 0) FROM observations")[0][0])
+        sql = "SELECT max(coalesce((SELECT max(seq) FROM observations), 0), coalesce((SELECT value FROM facts WHERE name = 'last_seq'), 0))"
+        return int(self._read(sql)[0][0])
 
     def observation(self, id: str) -> Observation | None:
         rows = self._read("SELECT head, body_kind, body FROM observations WHERE id = ?", (id,))
@@ -316,6 +319,40 @@ class Sqlite:
     def set_facts(self, facts: Mapping[str, str | bytes | int]) -> None:
         with self._file.writing() as connection:
             connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", list(facts.items()))
+
+    def drop_facts(self, names: Sequence[str]) -> None:
+        with self._file.writing() as connection:
+            connection.executemany("DELETE FROM facts WHERE name = ?", [(name,) for name in names])
+
+    # -- forgetting ----------------------------------------------------------------------------------------------------
+
+    def forget(self, ids: Sequence[str]) -> int:
+        with self._file.writing() as connection, self._file.wiping():
+            last = self.seq()
+            gone = connection.executemany("DELETE FROM observations WHERE id = ?", [(id,) for id in ids]).rowcount
+            connection.execute("INSERT OR REPLACE INTO facts VALUES ('last_seq', ?)", (last,))
+            return max(0, gone)
+
+    def bodies(self, after: int, limit: int) -> list[tuple[int, int, bytes]]:
+        return self._read("SELECT seq, body_kind, body FROM observations WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
+
+    def blobs(self, after: int, limit: int) -> list[tuple[int, int]]:
+        return self._read("SELECT id, kind FROM blobs WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
+
+    def drop_blobs(self, ids: Sequence[int]) -> None:
+        with self._file.writing() as connection, self._file.wiping():
+            connection.executemany("DELETE FROM blobs WHERE id = ?", [(id,) for id in ids])
+        self._folder.forget()
+
+    def keys_after(self, place: tuple[int, int, str], limit: int) -> list[tuple[int, int, str]]:
+        return self._read("SELECT key, at, ref FROM keys WHERE (key, at, ref) > (?, ?, ?) ORDER BY key, at, ref LIMIT ?", (*place, limit))
+
+    def distrust(self) -> None:
+        self._file.distrust()
+
+    def shrink(self) -> None:
+        self._file.shrink()
+        self.search.shrink()
 
     def sign(self, name: str) -> None:
         """A file tells nobody."""

@@ -13,6 +13,8 @@ from ramify.storage.direct import reader_of
 from ramify.storage.layout import Columns, is_laid_out, lay_out
 from ramify.storage.schema import APPLICATION_ID
 
+INCREMENTAL = 2
+FREED_AT_ONCE = 2000  # pages
 PAGES = 4000  # of 4 KiB in the write-ahead log before it is folded back
 WRITER_CACHE, READER_CACHE = 65536, 8192  # KiB; there may be many readers
 OUR_FAULT = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.InternalError)
@@ -52,7 +54,9 @@ class SqliteFile:
             self.path or ":memory:", timeout=self._busy_seconds, isolation_level=None, check_same_thread=False,
             cached_statements=256,
         )
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # heeded while the file is empty
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+        connection.execute("PRAGMA secure_delete = FAST")  # where it costs no further page, what goes is overwritten
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute(f"PRAGMA cache_size = -{cache}")
         return connection
@@ -212,6 +216,40 @@ class SqliteFile:
         finally:
             if changed:
                 self.distrust()
+
+    @contextmanager
+    def wiping(self) -> Iterator[None]:
+        """What is deleted inside is overwritten, whatever that costs."""
+        self.writer.execute("PRAGMA secure_delete = ON")
+        try:
+            yield
+        finally:
+            self.writer.execute("PRAGMA secure_delete = FAST")
+
+    def shrink(self) -> None:
+        """Free pages leave the file, some at a time so that nobody waits long, and the write-ahead log is emptied.
+
+        A file of an older version cannot shrink by steps; it is written anew, once.
+        """
+        if not self.path:
+            return
+        if self._pragma("auto_vacuum") != INCREMENTAL:
+            with self._lock:
+                self.writer.execute("PRAGMA auto_vacuum = INCREMENTAL")
+                self._alone("VACUUM")
+        while free := self._pragma("freelist_count"):
+            with self.writing() as connection:
+                connection.execute(f"PRAGMA incremental_vacuum({FREED_AT_ONCE})").fetchall()
+            if self._pragma("freelist_count") >= free:
+                break
+        with self._lock:
+            self._alone("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _alone(self, statement: str) -> None:
+        try:
+            self.writer.execute(statement).fetchall()
+        except sqlite3.DatabaseError as problem:
+            raise StoreDown(str(problem)) if is_away(problem) else problem from None
 
     def distrust(self) -> None:
         """Says to the next one who decides that rows have changed behind its back."""

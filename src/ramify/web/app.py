@@ -70,6 +70,8 @@ ROUTES = (
     Route("GET", "/api/conversations", conversations.listed, "Conversations, newest first", "[Conversation]",
           (PROJECT, FILTER, *PAGE)),
     Route("GET", "/api/conversations/{id}", conversations.shown, "One conversation", "Conversation"),
+    Route("DELETE", "/api/conversations/{id}", conversations.forgotten, "Forget a conversation, for good", "Forgotten"),
+    Route("GET", "/api/forgotten", conversations.notes, "What was forgotten, newest first", "[ForgottenNote]"),
     Route("GET", "/api/conversations/{id}/tree", tasks.tree, "Its tasks, as trees", "Tree", (SHAPE,)),
     Route("GET", "/api/search", overview.search, "Full text", "[Hit]", (TEXT, FILTER, LIMIT, CURSOR)),
     Route("GET", "/api/stats", overview.stats, "Totals", "Stats"),

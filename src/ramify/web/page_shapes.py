@@ -111,6 +111,29 @@ class Health(Struct, kw_only=True):
     upstream: str
     capture: Capture
     agents: dict[str, str] = {}  # A2A agents that were named, and where they are
+    store_bytes: int = 0
+    store_limit: int | None = None
+
+
+class Forgotten(Struct):
+    """What went. `shared`: observations that tell of others too, and stay."""
+
+    forgotten: list[str]
+    observations: int
+    bytes: int
+    shared: int
+    pieces: int
+    dry_run: bool
+
+
+class ForgottenNote(Struct):
+    """That something was forgotten: when, by whom, how much; nothing that was said."""
+
+    id: str
+    at: Moment
+    by: str
+    observations: int
+    back: Moment | None  # when a person imported it again
 
 
 class Unreadable(Struct):
@@ -234,5 +257,6 @@ class Observed(Struct, kw_only=True):
 
 
 PAGE_SHAPES: tuple[type[Struct], ...] = (
-    Skeleton, Completeness, CacheEntry, Hit, Health, Stats, Changes, Observed, Preview, Named
+    Skeleton, Completeness, CacheEntry, Hit, Health, Stats, Changes, Observed, Preview, Named, Forgotten,
+    ForgottenNote,
 )  # fmt: skip

@@ -280,6 +280,23 @@ export interface FlowTotals {
   tree: Usage;
 }
 
+export interface Forgotten {
+  forgotten: Array<string>;
+  observations: number;
+  bytes: number;
+  shared: number;
+  pieces: number;
+  dry_run: boolean;
+}
+
+export interface ForgottenNote {
+  id: string;
+  at: string | null;
+  by: string;
+  observations: number;
+  back: string | null;
+}
+
 export interface Gone {
   kind: string;
   id: string;
@@ -293,6 +310,8 @@ export interface Health {
   upstream: string;
   capture: Capture;
   agents?: Record<string, string>;
+  store_bytes?: number;
+  store_limit?: number | null;
 }
 
 export interface Hit {

@@ -1,0 +1,222 @@
+"""Which conversations an observation tells of: by its call, by the session it names, or by what follows from it alone."""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from ramify import reporting
+from ramify.ingest import no_price
+from ramify.linking.keys import FOREVER
+from ramify.linking.operations.sessions import session_id
+from ramify.linking.world import Rules, World, key
+from ramify.model import ids
+from ramify.model.entity import (
+    Artifact,
+    Call,
+    Conversation,
+    Entity,
+    EventSession,
+    Message,
+    Note,
+    Operation,
+    Task,
+    ToolCall,
+)
+from ramify.model.entity import Correction as Word
+from ramify.model.event import Event, MessageSaid, ModelAnswered, ModelCalled
+from ramify.model.observation import Correction, Observation, Record, Request, Response
+from ramify.protocols.a2a.frame import Frame, read_frame
+from ramify.protocols.anthropic.decode import header
+from ramify.protocols.claude import decode as claude
+from ramify.storage.base import Store
+
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+MOST_FRAMES = 1 << 26
+
+
+SESSION = re.compile(rb'"session_?id"\s*:\s*"([^"\\]+)"', re.IGNORECASE)  # inside a text its quotes would be escaped
+NAMES = re.compile(rb'"(?:(?:task|context|session)_?)?id"\s*:\s*"([^"\\]+)"', re.IGNORECASE)
+
+
+class Named(Struct):
+    """Most lines of a transcript or a stream name their session outright."""
+
+    sessionId: object = None
+    session_id: object = None
+
+
+_named = msgspec.json.Decoder(Named).decode
+
+
+def session_named(seen: Record) -> str:
+    try:
+        line = _named(seen.body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        line = Named()
+    for name in (line.sessionId, line.session_id):
+        if isinstance(name, str) and name:
+            return name
+    if inner := SESSION.search(seen.body):
+        return inner.group(1).decode("utf-8", "replace")
+    found = UUID.search(seen.place)
+    return found.group() if found else ""
+
+
+def told_conversation(seen: Record) -> str:
+    """The conversation of the session that a line of Claude's names; empty where it names none."""
+    name = session_named(seen)
+    return ids.session_conversation_id(seen.project, name) if name else ""
+
+
+class Alone:
+    """A store that holds nothing but the records at hand."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, Record] = {}
+
+    def between(self, first: int, last: int, most: int) -> list[tuple[int, int, str]]:
+        return []
+
+    def find(self, keys: Sequence[int]) -> dict[int, list[tuple[int, str]]]:
+        return {}
+
+    def span(self, key: int, low: int, high: int, limit: int, newest: bool) -> list[tuple[int, str]]:
+        return []
+
+    def load(self, table: str, id: str) -> Entity | None:
+        return None
+
+    def members(self, conversation: str) -> Sequence[Call]:
+        return ()
+
+    def corrected(self) -> Sequence[Word]:
+        return ()
+
+    def called(self, request: str) -> ModelCalled | None:
+        return None
+
+    def answered(self, response: str) -> ModelAnswered | None:
+        return None
+
+    def told(self, observation: str) -> Sequence[Event]:
+        return ()
+
+    def record(self, observation: str) -> Record | None:
+        return self.records.get(observation)
+
+    def message(self, observation: str) -> MessageSaid | None:
+        return None
+
+
+class Belonging:
+    """Of one store, as it stands. Connections of A2A are told of as a whole: a piece of one means nothing alone."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._connections: dict[str, frozenset[str]] = {}
+
+    def of(self, seen: Observation) -> frozenset[str]:
+        """Ids of conversations and of sessions of the event log; none: it tells of nobody."""
+        match seen:
+            case Request():
+                return self._of_call(ids.call_id(seen.id)) or of_headers(seen)
+            case Response():
+                return self._of_call(ids.call_id(seen.request)) or self._of_request(seen.request)
+            case Correction():
+                found = [self._of_task(seen.child), self._of_task(seen.parent), self._of_tool(seen.parent)]
+                return frozenset(one for one in found if one)
+            case Record() if seen.format in claude.FORMATS:
+                return frozenset({told_conversation(seen)} - {""})
+            case Record() if seen.format == "a2a":
+                return self._of_frame(seen)
+            case Record():
+                return self._alone([seen])
+
+    def _of_call(self, id: str) -> frozenset[str]:
+        call = self._store.load("calls", id)
+        if not isinstance(call, Call):
+            return frozenset()
+        session = ids.session_conversation_id(call.project, call.session) if call.session else ""
+        return frozenset({call.conversation or session} - {""})
+
+    def _of_request(self, id: str) -> frozenset[str]:
+        seen = self._store.observation(id)
+        return of_headers(seen) if isinstance(seen, Request) else frozenset()
+
+    def _of_task(self, id: str) -> str:
+        task = self._store.load("tasks", id) if id.startswith("task_") else None
+        return task.conversation if isinstance(task, Task) else ""
+
+    def _of_tool(self, id: str) -> str:
+        tool = self._store.load("tools", id) if id.startswith("tool_") else None
+        call = self._store.load("calls", tool.call) if isinstance(tool, ToolCall) else None
+        return call.conversation if isinstance(call, Call) else ""
+
+    def _of_frame(self, seen: Record) -> frozenset[str]:
+        frame = read_frame(seen)
+        if not isinstance(frame, Frame):
+            return frozenset()
+        line = f"a2a:{ids.short('line', seen.project, frame.agent, frame.connection)}"
+        if line not in self._connections:
+            found = self._store.span(key("a2a-frames", line), 0, FOREVER, MOST_FRAMES, False)
+            records = [self._store.observation(id) for _, id in found]
+            self._connections[line] = self._alone([one for one in records if isinstance(one, Record)])
+        return self._connections[line]
+
+    def _alone(self, records: Sequence[Record]) -> frozenset[str]:
+        """Tasks that are only mentioned are not what it tells of, unless there are no others."""
+        loader = Alone()
+        loader.records = {seen.id: seen for seen in records}
+        world = World(loader, Rules())
+        for seen in records:
+            reporting.take(world, seen, no_price)
+        reporting.settle(world, no_price)
+        rows = [row for row in world.dirty.values() if row is not None]
+        sessions = {row.id for row in rows if isinstance(row, EventSession)}
+        if sessions:
+            return frozenset(sessions)
+        told = {task for row in rows if (task := subject(row))}
+        tasks = [row for row in rows if isinstance(row, Task)]
+        known = [row for row in tasks if row.id in told or not row.named] or tasks
+        found = {self._of_task(row.id) or row.conversation for row in known}
+        return frozenset(found or {row.id for row in rows if isinstance(row, Conversation)} or self._mentioned(records))
+
+    def _mentioned(self, records: Sequence[Record]) -> set[str]:
+        """What nothing follows from may still name a task or a context: a request to cancel it, a person's opinion of it."""
+        names = {name.decode("utf-8", "replace") for seen in records for name in NAMES.findall(seen.body)}
+        refs = [ref for name in names for ref in self._store.refs(name)]
+        of_tasks = {self._of_task(ref.id) for ref in refs if ref.entity == "tasks"} - {""}
+        return of_tasks or {ref.id for ref in refs if ref.entity == "conversations"}
+
+
+def subject(row: Entity) -> str:
+    return row.task if isinstance(row, Note | Artifact | ToolCall | Call) else row.line if isinstance(row, Message) else ""
+
+
+def of_headers(seen: Request) -> frozenset[str]:
+    """Of requests that are no calls to a model, such as those that only count."""
+    session = header(seen.headers, "x-claude-code-session-id")
+    return frozenset({ids.session_conversation_id(seen.project, session)}) if session else frozenset()
+
+
+def aliases(store: Store, conversation: str) -> set[str]:
+    """Under which names its observations may call it: the sessions of its calls, and those that wrote its events."""
+    found = {conversation}
+    for call in store.among("calls", "conversation", [conversation]):
+        if isinstance(call, Call) and call.session:
+            found.add(ids.session_conversation_id(call.project, call.session))
+    for task in store.among("tasks", "conversation", [conversation]):
+        operation = store.load("operations", task.operation) if isinstance(task, Task) and task.operation else None
+        if isinstance(operation, Operation):
+            found.add(operation.session)
+    return found
+
+
+def event_session(store: Store, project: str, name: str) -> str:
+    """The id of a session of the event log, by its name or its id; empty where there is none."""
+    for id in (name, session_id(project, name)):
+        if isinstance(store.load("sessions", id), EventSession):
+            return id
+    return ""

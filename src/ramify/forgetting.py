@@ -1,0 +1,225 @@
+"""What is forgotten is gone: its observations leave the log, and what follows from the others is derived again without them.
+
+Deriving is done beside the writer, into a store of its own. While nobody writes, only what came meanwhile is derived, and
+of the rows only those that differ are written.
+"""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ramify.belonging import Belonging
+from ramify.ingest import Ingest, Prices
+from ramify.linking.world import Rules
+from ramify.model.entity import TABLES, Entity
+from ramify.model.moment import iso
+from ramify.model.observation import Correction, Observation
+from ramify.rebuild import BATCH, Progress, side_by_side
+from ramify.storage.base import Changes, Store
+from ramify.storage.sqlite import Sqlite
+from ramify.storage.sweeping import sweep
+
+FORGOTTEN = "forgotten:"
+LEAST = (-(1 << 63), -1, "")
+PAGE = 5000
+
+
+class Wish(Struct, frozen=True):
+    """What is to go: conversations and sessions of the event log, and what tells of nobody and is older than a moment."""
+
+    ids: frozenset[str]
+    before: int = 0
+    projects: frozenset[str] = frozenset()  # of what tells of nobody; none: of all
+
+    def takes(self, seen: Observation, owners: frozenset[str]) -> bool:
+        """What tells of others too stays, but for a person's word that one of its two ends belongs to the other."""
+        if isinstance(seen, Correction) and owners & self.ids:
+            return True
+        if owners:
+            return owners <= self.ids
+        return seen.at < self.before and (not self.projects or seen.project in self.projects)
+
+
+class Note(Struct, frozen=True, omit_defaults=True):
+    """What is remembered of something forgotten: nothing that was said."""
+
+    at: int
+    by: str  # command, api, retention
+    observations: int = 0
+    back: int = 0  # when a person has imported it again
+
+
+class Going:
+    """The observations that go, as they are found."""
+
+    def __init__(self, store: Store, wish: Wish) -> None:
+        self._belonging = Belonging(store)
+        self._wish = wish
+        self.ids: list[str] = []
+        self.counts: dict[str, int] = dict.fromkeys(sorted(wish.ids), 0)
+        self.shared = 0
+        self.bytes = 0
+
+    def takes(self, seen: Observation) -> bool:
+        owners = self._belonging.of(seen)
+        taken = self._wish.takes(seen, owners)
+        if taken:
+            self.ids.append(seen.id)
+            self.bytes += len(getattr(seen, "body", b""))
+        self.shared += not taken and bool(owners & self._wish.ids)
+        for id in owners & self._wish.ids if taken else ():
+            self.counts[id] += 1
+        return taken
+
+    def shape(self) -> dict[str, Any]:
+        return {"observations": len(self.ids), "bytes": self.bytes, "shared": self.shared}
+
+
+def weigh(store: Store) -> dict[str, int]:
+    """How many bytes were seen of each conversation and session."""
+    belonging, found = Belonging(store), dict[str, int]()
+    for _, seen in store.observations():
+        owners = belonging.of(seen)
+        for id in owners:
+            found[id] = found.get(id, 0) + len(getattr(seen, "body", b"")) // len(owners)
+    return found
+
+
+def look(store: Store, wish: Wish) -> dict[str, Any]:
+    """What would go."""
+    going = Going(store, wish)
+    for _, seen in store.observations():
+        going.takes(seen)
+    return going.shape()
+
+
+def forget(store: Store, rules: Rules, prices: Prices, wish: Wish, note: Note, progress: Progress) -> dict[str, Any]:
+    """Afterwards the store is as if what went had never been seen, but for a note that it is gone."""
+    folder = str(Path(store.path).parent) if store.path else None
+    with tempfile.TemporaryDirectory(prefix="ramify-forget-", dir=folder) as place:
+        scratch = Sqlite("scratch", str(Path(place) / "scratch.db"), durable=False)
+        try:
+            going = _apart(store, scratch, rules, prices, wish, note, progress)
+            pieces = sweep(store)
+            store.shrink()
+        finally:
+            scratch.close()
+            store.distrust()
+    return {**going.shape(), "pieces": pieces}
+
+
+def _apart(
+    store: Store, scratch: Sqlite, rules: Rules, prices: Prices, wish: Wish, note: Note, progress: Progress
+) -> Going:  # fmt: skip
+    going = Going(store, wish)
+    ingest = Ingest(scratch, rules, prices, log=store)
+    last = _derive(store, ingest, going, 0, progress)
+    with store.exclusive():
+        _derive(store, ingest, going, last, progress)
+        store.search.clear()  # first: an empty index fills itself, a wrong one stays wrong
+        store.forget(going.ids)
+        put_difference(store, scratch)
+        _remember(store, going, note)
+    return going
+
+
+def _derive(store: Store, ingest: Ingest, going: Going, after: int, progress: Progress) -> int:
+    total = store.seq()
+    batch: list[Observation] = []
+    for seq, seen in store.observations(after):
+        after = seq
+        if not going.takes(seen):
+            batch.append(seen)
+        if len(batch) >= BATCH:
+            ingest.derive(batch)
+            batch = []
+            progress(after, total)
+    if batch:
+        ingest.derive(batch)
+    progress(total, total)
+    return after
+
+
+def _remember(store: Store, going: Going, note: Note) -> None:
+    facts: dict[str, str | bytes | int] = {
+        FORGOTTEN + id: msgspec.json.encode(Note(note.at, note.by, count)) for id, count in going.counts.items()
+    }
+    facts["raw_bytes"] = max(0, int(store.fact("raw_bytes") or 0) - going.bytes)
+    store.set_facts(facts)
+
+
+# -- only what differs -----------------------------------------------------------------------------------------------------
+
+
+def put_difference(store: Store, other: Sqlite) -> None:
+    """Rows and keys of the other store, in place of our own; written are only those that are not the same."""
+    for table in TABLES:
+        rows: dict[tuple[str, str], Entity | None] = {}
+        for was, now in side_by_side(store.docs(table), other.docs(table)):
+            if was != now:
+                rows[table, was.id if was else now.id if now else ""] = now
+        _put_rows(store, rows)
+    store.append((), Changes(keys=dict(_moved_keys(store, other))))
+    store.take_projections(other, ("refs", "unreadable"))
+
+
+def _put_rows(store: Store, rows: dict[tuple[str, str], Entity | None]) -> None:
+    """What goes first: a number of the event log stands for one event at a time."""
+    store.append((), Changes(rows=dict.fromkeys(rows)))
+    store.append((), Changes(rows={place: row for place, row in rows.items() if row is not None}))
+
+
+def _moved_keys(store: Store, other: Store) -> Iterator[tuple[tuple[int, int, str], bool]]:
+    ours, theirs = _keys(store), _keys(other)
+    one, two = next(ours, None), next(theirs, None)
+    while one is not None or two is not None:
+        if one == two:
+            one, two = next(ours, None), next(theirs, None)
+        elif two is None or (one is not None and one < two):
+            assert one is not None
+            yield one, False
+            one = next(ours, None)
+        else:
+            yield two, True
+            two = next(theirs, None)
+
+
+def _keys(store: Store) -> Iterator[tuple[int, int, str]]:
+    place = LEAST
+    while page := store.keys_after(place, PAGE):
+        yield from page
+        place = page[-1]
+
+
+# -- notes -----------------------------------------------------------------------------------------------------------------
+
+
+def notes(store: Store) -> list[tuple[str, Note]]:
+    """What was forgotten, newest first."""
+    found: list[tuple[str, Note]] = []
+    for name, value in store.facts(FORGOTTEN).items():
+        if isinstance(value, bytes | str):
+            note = msgspec.json.decode(value, type=Note)
+            found.append((name.removeprefix(FORGOTTEN), note))
+    return sorted(found, key=lambda one: (-one[1].at, one[0]))
+
+
+def note_shape(id: str, note: Note) -> dict[str, Any]:
+    return {"id": id, "at": iso(note.at), "by": note.by, "observations": note.observations, "back": iso(note.back)}
+
+
+def forgotten(store: Store) -> set[str]:
+    """What must not come back by itself."""
+    return {id for id, note in notes(store) if not note.back}
+
+
+def brought_back(store: Store, ids: Sequence[str], at: int) -> None:
+    """A person has imported it again: it is there, and followed again."""
+    for id, note in notes(store):
+        if id in ids and not note.back:
+            store.set_fact(FORGOTTEN + id, msgspec.json.encode(replace(note, back=at)))

@@ -1,0 +1,69 @@
+"""Pieces that no body is made of any more: found by reading which each body and each list of pieces names.
+
+Nobody counts who refers to a piece, so that storing one costs no write to the pieces it shares. Looking is done beside
+the writer; only what came meanwhile is looked at while nobody writes.
+"""
+
+from ramify.storage.base import Store
+from ramify.storage.fold import LIST, PACKED_LIST, read_tokens, unpack
+
+PAGE = 1000
+
+
+class Marks:
+    """A bit for each id."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._bits = bytearray()
+        self._after = 0
+
+    def __contains__(self, id: int) -> bool:
+        return id >> 3 < len(self._bits) and bool(self._bits[id >> 3] >> (id & 7) & 1)
+
+    def read_on(self) -> None:
+        """Everything that the log has named since the last time."""
+        while rows := self._store.bodies(self._after, PAGE):
+            named = {id for _, kind, body in rows for id in named_in(kind, body)}
+            self._mark(named)
+            self._after = rows[-1][0]
+
+    def _mark(self, named: set[int]) -> None:
+        while named := {id for id in named if id not in self}:
+            for id in named:
+                self._set(id)
+            inner = self._store.get(sorted(named)).values()
+            named = {id for kind, payload in inner for id in named_in(kind, payload)}
+
+    def _set(self, id: int) -> None:
+        if id >> 3 >= len(self._bits):
+            self._bits.extend(bytes((id >> 3) + 1 - len(self._bits) + len(self._bits) // 2))
+        self._bits[id >> 3] |= 1 << (id & 7)
+
+
+def named_in(kind: int, payload: bytes) -> set[int]:
+    if kind not in (LIST, PACKED_LIST):
+        return set()
+    tokens = read_tokens(unpack(kind, payload))
+    return {token if isinstance(token, int) else token[0] for token in tokens if not isinstance(token, bytes)}
+
+
+def sweep(store: Store) -> int:
+    """How many pieces went."""
+    marks = Marks(store)
+    marks.read_on()
+    after = gone = 0
+    while rows := store.blobs(after, PAGE):
+        after = rows[-1][0]
+        if any(id not in marks for id, _ in rows):
+            gone += _drop(store, marks, [id for id, _ in rows])
+    return gone
+
+
+def _drop(store: Store, marks: Marks, ids: list[int]) -> int:
+    with store.exclusive():
+        marks.read_on()
+        unused = [id for id in ids if id not in marks]
+        if unused:
+            store.drop_blobs(unused)
+    return len(unused)

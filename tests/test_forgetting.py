@@ -1,0 +1,248 @@
+"""What is forgotten is gone, and the rest is as if it had never been seen."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ramify.belonging import Belonging, aliases
+from ramify.capture.formats import sources
+from ramify.forgetting import Note, Wish, brought_back, forget, forgotten, look, notes
+from ramify.indexing import Indexer
+from ramify.ingest import Ingest, Prices
+from ramify.intake import Intake
+from ramify.linking.world import Rules
+from ramify.model.entity import Conversation, Task
+from ramify.model.observation import Correction, Observation, Request, Response
+from ramify.rebuild import BATCH
+from ramify.storage.base import Store
+from ramify.storage.sqlite import open_sqlite
+from tests import story
+from tests.contracts.engines import ENGINES, derived, difference
+
+CASES = (
+    "anthropic/subtask-three-parallel", "anthropic/open-invocation-other-session", "anthropic/same-words-two-sessions",
+    "anthropic/fork-three-ways", "anthropic/early-child", "a2a/v1-depth2-fanout2", "a2a/mixed-v1-to-v03", "a2a/v1-refine",
+    "sam/cancel", "sam/workflow", "sam/parallel", "claude/nested", "claude/background", "claude_more/fork-session", "claude_more/twins",
+    "claude_more/child-client",
+)  # fmt: skip
+NOTE = Note(1, "command")
+
+
+def quiet(done: int, total: int) -> None:
+    pass
+
+
+@cache
+def seen_in(case: str) -> tuple[Observation, ...]:
+    if case.startswith("anthropic/"):
+        return tuple(seen for one in story.exchanges("anthropic", case.partition("/")[2]) for seen in one)
+    taken: list[Observation] = []
+
+    def take(batch: list[Observation]) -> int:
+        taken.extend(batch)
+        return len(batch)
+
+    found, _ = sources(sorted((story.CASES / case).rglob("*.jsonl")), "auto")
+    for _ in Intake(open_sqlite("memory:"), "default", take, settled=True).store(found):
+        pass
+    return tuple(taken)
+
+
+def told(store: Store, seen: Sequence[Observation]) -> Store:
+    """In batches as deriving again has them: what a fold knows between two is told by the batch, what people see is not."""
+    unique = list({one.id: one for one in seen}.values())
+    ingest = Ingest(store)
+    for start in range(0, len(unique), BATCH):
+        ingest.step(unique[start : start + BATCH])
+    return store
+
+
+def seen_in_all(cases: Sequence[str] = CASES) -> list[Observation]:
+    return [seen for case in cases for seen in seen_in(case)]
+
+
+@cache
+def names_of(case: str) -> frozenset[str]:
+    """By the case alone: every conversation of it, under all its names."""
+    store = told(open_sqlite("memory:"), seen_in(case))
+    return frozenset(name for row in store.docs("conversations") for name in aliases(store, row.id))
+
+
+@pytest.fixture(params=ENGINES)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    engine = ENGINES[request.param]
+    if engine.missing:
+        pytest.skip(engine.missing)
+    opened = engine.open(tmp_path)
+    yield opened
+    opened.close()
+
+
+def going(store: Store, ids: frozenset[str], before: int = 0) -> dict[str, Any]:
+    return forget(store, Rules(), Prices(), Wish(ids, before), NOTE, quiet)
+
+
+def test_forgetting_one_story_after_the_other_leaves_what_a_store_has_that_never_saw_them(store: Store) -> None:
+    seen = seen_in_all()
+    told(store, seen)
+    for number, case in enumerate(CASES, 1):
+        going(store, names_of(case))
+        left = {one.id for _, one in store.observations()}
+        assert not left & {one.id for one in seen_in(case)}, case
+        if number % 4 == 0 or store.url == "memory:":
+            never = told(open_sqlite("memory:"), [one for one in seen if one.id in left])
+            assert difference(derived(store), derived(never)) == [], case
+            never.close()
+
+
+def test_a_parent_that_is_forgotten_leaves_its_child_alone(store: Store) -> None:
+    """Two sessions of which one started the other: each may go without the other."""
+    told(store, seen_in("anthropic/open-invocation-other-session"))
+    inside = store.inside()
+    rows = [row for row in store.docs("conversations") if isinstance(row, Conversation)]
+    assert len(rows) > 1
+    for row in rows:
+        fresh = open_sqlite("memory:")
+        told(fresh, seen_in("anthropic/open-invocation-other-session"))
+        going(fresh, frozenset(aliases(fresh, row.id)))
+        left = {one.id for _, one in fresh.observations()}
+        never = told(open_sqlite("memory:"), [one for one in seen_in("anthropic/open-invocation-other-session") if one.id in left])
+        assert len(left) > 0
+        assert difference(derived(fresh), derived(never)) == []
+    assert store.inside() == inside
+
+
+def test_what_a_person_put_into_a_conversation_goes_with_it_and_so_does_the_word(store: Store) -> None:
+    told(store, seen_in("anthropic/same-words-two-sessions"))
+    tasks = sorted((row for row in store.docs("tasks") if isinstance(row, Task) and row.kind == "root"), key=lambda row: row.opened)
+    one, other = next((a, b) for a in tasks for b in tasks if a.opened < b.opened and a.conversation != b.conversation)
+    Ingest(store).step([Correction("obs_word", "default", other.opened + 1, "person", "link", other.id, one.id)])
+    assert store.count("corrections") == 1
+    going(store, frozenset(aliases(store, one.conversation)))
+    assert (store.count("corrections"), store.load("tasks", one.id), store.load("tasks", other.id)) == (0, None, None)
+    assert store.count("observations") == 0
+
+
+def test_numbers_of_the_log_are_never_given_twice(store: Store) -> None:
+    seen = seen_in("anthropic/subtask-three-parallel")
+    told(store, [*seen_in("anthropic/early-child"), *seen])
+    last = store.seq()
+    going(store, names_of("anthropic/subtask-three-parallel"))
+    assert store.seq() == last
+    Ingest(store).step(seen[:1])
+    assert [seq for seq, one in store.observations() if one.id == seen[0].id] == [last + 1]
+
+
+def test_pieces_stay_while_anything_is_made_of_them(store: Store) -> None:
+    """Every body that is left comes back byte for byte, whatever was shared; at last there is no piece any more."""
+    told(store, seen_in_all())
+    bodies = {one.id: one for one in seen_in_all()}
+    pieces = len(store.blobs(0, 1_000_000))
+    for case in CASES[::-1]:
+        going(store, names_of(case))
+        for _, one in store.observations():
+            assert one == bodies[one.id]
+        fewer = len(store.blobs(0, 1_000_000))
+        assert fewer <= pieces
+        pieces = fewer
+    assert pieces == 0
+
+
+def test_a_writer_that_remembers_pieces_does_not_use_those_that_are_gone(store: Store) -> None:
+    seen = seen_in("claude/nested")
+    ingest = Ingest(store)
+    ingest.step(list(seen))
+    going(store, names_of("claude/nested"))
+    assert ingest.step(list(seen)) == len({one.id for one in seen})
+    assert {one.id: one for _, one in store.observations()} == {one.id: one for one in seen}
+    assert difference(derived(store), derived(told(open_sqlite("memory:"), seen))) == []
+
+
+def test_a_note_stays_and_holds_nothing_that_was_said(store: Store) -> None:
+    told(store, seen_in_all())
+    names = names_of("claude/nested")
+    going(store, names)
+    assert {id for id, _ in notes(store)} == names == forgotten(store)
+    assert all((note.by, note.back) == ("command", 0) for _, note in notes(store))
+    assert sum(note.observations for _, note in notes(store)) == len({one.id for one in seen_in("claude/nested")})
+    brought_back(store, sorted(names), 7)
+    assert forgotten(store) == set()
+    assert {note.back for _, note in notes(store)} == {7}
+
+
+def test_a_look_says_what_would_go_and_changes_nothing(store: Store) -> None:
+    told(store, seen_in_all())
+    before = derived(store)
+    found = look(store, Wish(names_of("sam/workflow")))
+    assert found["observations"] == len(seen_in("sam/workflow"))
+    assert derived(store) == before
+    assert going(store, names_of("sam/workflow"))["observations"] == found["observations"]
+
+
+def test_what_tells_of_nobody_goes_by_its_age(store: Store) -> None:
+    told(store, seen_in("anthropic/utility-between"))
+    asked = [one for one in seen_in("anthropic/utility-between") if not Belonging(store).of(one)]
+    assert asked
+    going(store, frozenset(), before=max(one.at for one in asked) + 1)
+    assert not {one.id for _, one in store.observations()} & {one.id for one in asked}
+
+
+def test_nothing_of_it_is_left_on_the_disk(tmp_path: Path) -> None:
+    """Not in the file, its write-ahead log or the search index; others' words are."""
+    store = open_sqlite(f"sqlite:{tmp_path}/store.db")
+    told(store, [*seen_in_all(("claude/nested", "sam/workflow")), *secret("xylophonic"), *secret("marzipan")])
+    Indexer(store).catch_up()
+    assert words_on(tmp_path) == {"xylophonic", "marzipan"}
+    [row] = [row for row in store.docs("conversations") if isinstance(row, Conversation) and row.session == "xylophonic-session"]
+    size = store.size()["bytes"]
+    going(store, frozenset(aliases(store, row.id)))
+    assert words_on(tmp_path) == {"marzipan"}
+    assert store.size()["bytes"] < size
+    Indexer(store).catch_up()
+    assert (len(store.search.find('"marzipan"', 9, None)) > 0, store.search.find('"xylophonic"', 9, None)) == (True, [])
+    assert store.check() == "ok"
+    store.close()
+
+
+def words_on(folder: Path) -> set[str]:
+    raw = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    return {word for word in ("xylophonic", "marzipan") if word.encode() in raw}
+
+
+def secret(word: str) -> list[Observation]:
+    """A session of several turns, too short to be packed: its words stand in the file as they are."""
+    found: list[Observation] = []
+    messages: list[dict[str, str]] = []
+    for turn in range(8):
+        messages.append({"role": "user", "content": f"{word} question {turn}"})
+        id = f"obs_{word}{turn}"
+        headers = (("x-claude-code-session-id", f"{word}-session"),)
+        body = json.dumps({"model": "m", "messages": messages}).encode()
+        found.append(Request(id, "default", 1_000_000 * turn + 1, "test", id, "POST", "/v1/messages", headers, body))
+        answer = {"id": f"msg_{word}{turn}", "type": "message", "role": "assistant", "content": [{"type": "text", "text": f"{word} {turn}"}]}
+        raw = json.dumps(answer).encode()
+        found.append(Response(f"{id}a", "default", 1_000_000 * turn + 9, "test", id, "/v1/messages", 200, (), raw, "complete"))
+        messages.append({"role": "assistant", "content": f"{word} {turn}"})
+    return found
+
+
+def test_a_file_of_an_older_version_shrinks_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    store = told(open_sqlite(f"sqlite:{path}"), seen_in_all())
+    store.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA auto_vacuum = NONE")
+        connection.execute("VACUUM")
+    store = open_sqlite(f"sqlite:{path}")
+    size = store.size()["bytes"]
+    for case in CASES[:-1]:
+        going(store, names_of(case))
+    assert store.size()["bytes"] < size / 2
+    assert path.stat().st_size == store.size()["bytes"]
+    store.close()
