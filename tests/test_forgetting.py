@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import cache
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from bench.traffic import traffic
 from ramify.belonging import Belonging, aliases
 from ramify.capture.formats import sources
 from ramify.forgetting import Note, Wish, brought_back, forget, forgotten, look, notes
@@ -19,9 +21,11 @@ from ramify.intake import Intake
 from ramify.linking.world import Rules
 from ramify.model.entity import Conversation, Task
 from ramify.model.observation import Correction, Observation, Request, Response
+from ramify.query.mesh_direct import mesh_file
 from ramify.rebuild import BATCH
 from ramify.storage.base import Store
 from ramify.storage.sqlite import open_sqlite
+from ramify.wiring import open_store
 from tests import story
 from tests.contracts.engines import ENGINES, derived, difference
 
@@ -193,16 +197,49 @@ def test_what_tells_of_nobody_goes_by_its_age(store: Store) -> None:
     assert not {one.id for _, one in store.observations()} & {one.id for one in asked}
 
 
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_forgetting_beside_a_writer_misses_nothing(engine: str, tmp_path: Path) -> None:
+    """Another connection goes on storing, of what is forgotten as well, while it is forgotten."""
+    if ENGINES[engine].missing:
+        pytest.skip(ENGINES[engine].missing)
+    url = ENGINES[engine].address(tmp_path)
+    writing, forgetting = open_store(url, busy_seconds=60), open_store(url, busy_seconds=60)
+    goes = secret("marzipan")
+    others = [one for batch in traffic(60, turns=8, width=4) for one in batch]
+    ingest = Ingest(writing)
+    ingest.step([*others[:20], *goes[:8]])
+    [row] = [row for row in forgetting.docs("conversations") if isinstance(row, Conversation) and row.session == "marzipan-session"]
+
+    def write() -> None:
+        for at in range(20, len(others), 4):
+            ingest.step([*others[at : at + 4], *goes[8 + at % 8 : 9 + at % 8]])
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    while thread.is_alive():
+        going(forgetting, frozenset({row.id}))
+    thread.join()
+    going(forgetting, frozenset({row.id}))
+    never = told(open_sqlite("memory:"), others)
+    assert difference(derived(writing), derived(never)) == []
+    assert {seen.id: seen for _, seen in writing.observations()} == {seen.id: seen for seen in others}
+    writing.close()
+    forgetting.close()
+
+
 def test_nothing_of_it_is_left_on_the_disk(tmp_path: Path) -> None:
     """Not in the file, its write-ahead log or the search index; others' words are."""
     store = open_sqlite(f"sqlite:{tmp_path}/store.db")
     told(store, [*seen_in_all(("claude/nested", "sam/workflow")), *secret("xylophonic"), *secret("marzipan")])
     Indexer(store).catch_up()
+    mesh = Path(mesh_file(store))
+    assert mesh.exists()
     assert words_on(tmp_path) == {"xylophonic", "marzipan"}
     [row] = [row for row in store.docs("conversations") if isinstance(row, Conversation) and row.session == "xylophonic-session"]
     size = store.size()["bytes"]
     going(store, frozenset(aliases(store, row.id)))
     assert words_on(tmp_path) == {"marzipan"}
+    assert not mesh.exists()
     assert store.size()["bytes"] < size
     Indexer(store).catch_up()
     assert (len(store.search.find('"marzipan"', 9, None)) > 0, store.search.find('"xylophonic"', 9, None)) == (True, [])

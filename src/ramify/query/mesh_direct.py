@@ -7,10 +7,9 @@ from urllib.parse import quote
 from ramify.mesh_sql import bring_up
 from ramify.storage.base import Bounds, Rows, Store
 from ramify.storage.direct import ask_directly
-from ramify.storage.mesh_tables import VIEWS, MeshTables
+from ramify.storage.mesh_tables import ENDING, VIEWS, MeshTables
 
 ASKED = re.compile(rf"\b(?:{'|'.join(VIEWS)})\b", re.IGNORECASE)
-ENDING = ".mesh"
 
 
 def asks_mesh(query: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from ramify.storage.views import SQLITE, Dialect
 
 VERSION = "1"
+ENDING = ".mesh"  # of the file's name, behind the store's
 MESSAGE_COLUMNS = (
     "identity", "message_id", "context_id", "task_id", "at", "received", "role", "agent", "topic", "correlation_id", "sender_id",
     "message_kind", "is_final", "input_tokens", "output_tokens", "model_used", "message_content", "tool_calls", "raw_payload",

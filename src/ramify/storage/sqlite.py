@@ -16,6 +16,7 @@ from ramify.storage.base import Ask, Bounds, Changes, Entry, Kept, News, Project
 from ramify.storage.columns import UPSERT, columns_of
 from ramify.storage.direct import ask_directly
 from ramify.storage.fold import Folder, unfold
+from ramify.storage.mesh_tables import ENDING as MESH
 from ramify.storage.schema import PROJECTIONS, STEPS
 from ramify.storage.search import Search
 from ramify.storage.sifting import Sifting, written_out
@@ -351,6 +352,9 @@ class Sqlite:
         self._file.distrust()
 
     def shrink(self) -> None:
+        """What lies beside the file and can be made again goes as a whole."""
+        for ending in ("", "-wal", "-shm") if self.path else ():
+            Path(f"{self.path}{MESH}{ending}").unlink(missing_ok=True)
         self._file.shrink()
         self.search.shrink()
 
