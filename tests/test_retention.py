@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from msgspec.structs import replace
 from ramify.app import Ramify
 from ramify.cli.main import main
 from ramify.diagnosis import checks
-from ramify.forgetting import forgotten, notes
+from ramify.forgetting import UNSWEPT, forgotten, notes
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
 from ramify.model.entity import Conversation
@@ -81,6 +83,22 @@ def test_the_oldest_go_until_the_store_is_small_enough(tmp_path: Path) -> None:
     assert left == words[-len(left) :]
     store.close()
     empty.close()
+
+
+def test_room_that_could_not_be_given_back_is_given_back_later(tmp_path: Path) -> None:
+    """A reader that does not end keeps the write-ahead log; what was forgotten is gone from the store all the same."""
+    store = open_sqlite(f"sqlite:{tmp_path}/store.db", busy_seconds=0.2)
+    told(store, [*secret("marzipan"), *secret("nougat")])
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM observations").fetchall()
+        answer = keeper(store).forget(["marzipan-session"], "default", False, quiet)
+        assert (answer["observations"], "write-ahead" in answer["left"]) == (16, True)
+        assert sessions(store) == {"nougat-session"}
+    again = keeper(store).prune(Kept(now() // 1_000_000), False, quiet)
+    assert (again["observations"], again["left"], store.fact(UNSWEPT)) == (0, "", None)
+    assert not any(b"marzipan" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    store.close()
 
 
 def test_any_id_of_a_conversation_names_it(store: Store) -> None:

@@ -18,7 +18,9 @@ from ramify.rebuild import differences
 from ramify.storage.base import Store
 
 BATCH = 200
-OWN = ("identity", "raw_bytes", "outdated", "indexed", "last_seq", "copied:", "server:", "views", "layout")  # facts about a store itself
+OWN = (
+    "identity", "raw_bytes", "outdated", "indexed", "last_seq", "unswept", "lease:", "copied:", "server:", "views", "layout",
+)  # facts about a store itself
 Progress = Callable[[int, int], None]
 
 

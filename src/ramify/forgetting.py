@@ -6,6 +6,7 @@ of the rows only those that differ are written.
 
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,12 @@ from ramify.model.entity import TABLES, Entity
 from ramify.model.moment import iso
 from ramify.model.observation import Correction, Observation
 from ramify.rebuild import BATCH, Progress, side_by_side
-from ramify.storage.base import Changes, Store
+from ramify.storage.base import Changes, Store, StoreDown
 from ramify.storage.sqlite import Sqlite
 from ramify.storage.sweeping import sweep
 
 FORGOTTEN = "forgotten:"
+UNSWEPT = "unswept"  # a fact, from when something is forgotten until its pieces and pages are gone as well
 LEAST = (-(1 << 63), -1, "")
 PAGE = 5000
 
@@ -105,12 +107,25 @@ def forget(store: Store, rules: Rules, prices: Prices, wish: Wish, note: Note, p
         scratch = Sqlite("scratch", str(Path(place) / "scratch.db"), durable=False)
         try:
             going = _apart(store, scratch, rules, prices, wish, note, progress)
-            pieces = sweep(store)
-            store.shrink()
         finally:
             scratch.close()
             store.distrust()
-    return {**going.shape(), "pieces": pieces}
+    return {**going.shape(), **clean(store)}
+
+
+def clean(store: Store) -> dict[str, Any]:
+    """Pieces that nobody uses and pages that nobody needs. It is gone from the store already: what fails is said, not raised."""
+    pieces, left = 0, ""
+    try:
+        pieces = sweep(store)
+        store.drop_facts([UNSWEPT])
+        store.shrink()
+    except StoreDown as problem:
+        left = str(problem)
+        with suppress(StoreDown):
+            store.set_fact(UNSWEPT, 1)
+    store.distrust()
+    return {"pieces": pieces, "left": left}
 
 
 def _apart(
@@ -149,6 +164,7 @@ def _remember(store: Store, going: Going, note: Note) -> None:
     facts: dict[str, str | bytes | int] = {
         FORGOTTEN + id: msgspec.json.encode(Note(note.at, note.by, count)) for id, count in going.counts.items()
     }
+    facts[UNSWEPT] = 1
     facts["raw_bytes"] = max(0, int(store.fact("raw_bytes") or 0) - going.bytes)
     store.set_facts(facts)
 

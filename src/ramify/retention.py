@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from ramify.belonging import aliases, event_session
-from ramify.forgetting import Note, Wish, forget, look, weigh
+from ramify.forgetting import UNSWEPT, Note, Wish, clean, forget, look, weigh
 from ramify.ingest import Prices
 from ramify.linking.world import Rules
 from ramify.model.entity import Call, Conversation, Entity, EventSession, Operation, Task, ToolCall
@@ -46,12 +46,14 @@ class Keeper:
         return {"forgotten": list(chosen), **self._forget(Wish(names), dry_run, progress)}
 
     def prune(self, kept: Kept, dry_run: bool, progress: Progress) -> Shape:
-        answer: Shape = {"forgotten": [], "observations": 0, "bytes": 0, "shared": 0, "pieces": 0, "dry_run": dry_run}
+        answer: Shape = {"forgotten": [], "observations": 0, "bytes": 0, "shared": 0, "pieces": 0, "left": "", "dry_run": dry_run}
         if kept.older_than:
             before = now() - kept.older_than * 1_000_000
             rows = self._aged(kept.project, before)
             projects = frozenset({kept.project} - {""})
             answer = added(answer, self._prune(rows, Wish(frozenset(), before, projects), dry_run, progress))
+        if not dry_run and self._store.fact(UNSWEPT):
+            answer = added(answer, {"forgotten": [], **clean(self._store)})  # what an earlier time left behind
         for _ in range(1 if dry_run else ROUNDS):
             rows = self._surplus(kept) if kept.max_size else []
             if not rows:
@@ -112,7 +114,7 @@ class Keeper:
 
 def added(one: Shape, other: Shape) -> Shape:
     sums = {name: one[name] + other.get(name, 0) for name in ("observations", "bytes", "shared", "pieces")}
-    return {**one, **sums, "forgotten": [*one["forgotten"], *other["forgotten"]]}
+    return {**one, **sums, "left": other.get("left") or one["left"], "forgotten": [*one["forgotten"], *other["forgotten"]]}
 
 
 def conversation_of(store: Store, row: Entity | None) -> str:

@@ -82,6 +82,8 @@ def draw_forgotten(answer: Record) -> list[Text]:
     lines += [Text(f"  {id}") for id in ids[:MOST_NAMED]]
     if len(ids) > MOST_NAMED:
         lines.append(Text(f"  … and {len(ids) - MOST_NAMED:,} more; --json lists them all", "dim"))
+    if answer.get("left"):
+        lines.append(Text(f"the room was not given back: {answer['left']}; ramify prune does it later", "yellow"))
     if answer["shared"]:
         lines.append(Text(f"{plural(answer['shared'], 'observation')} tell of others too, and stay", "yellow"))
     return lines

@@ -242,12 +242,23 @@ class SqliteFile:
                 connection.execute(f"PRAGMA incremental_vacuum({FREED_AT_ONCE})").fetchall()
             if self._pragma("freelist_count") >= free:
                 break
-        with self._lock:
-            self._alone("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._empty_log()
 
-    def _alone(self, statement: str) -> None:
+    def _empty_log(self) -> None:
+        """A reader of another process may be in the way for a moment."""
+        end = time.monotonic() + self._busy_seconds
+        while True:
+            with self._lock:
+                [(busy, *_)] = self._alone("PRAGMA wal_checkpoint(TRUNCATE)")
+            if not busy:
+                return
+            if time.monotonic() > end:
+                raise StoreDown("somebody reads from the write-ahead log, which still holds what was deleted")
+            time.sleep(0.05)
+
+    def _alone(self, statement: str) -> list[Any]:
         try:
-            self.writer.execute(statement).fetchall()
+            return self.writer.execute(statement).fetchall()
         except sqlite3.DatabaseError as problem:
             raise StoreDown(str(problem)) if is_away(problem) else problem from None
 

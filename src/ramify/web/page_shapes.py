@@ -123,6 +123,7 @@ class Forgotten(Struct):
     bytes: int
     shared: int
     pieces: int
+    left: str  # why room was not given back yet; empty: it was
     dry_run: bool
 
 

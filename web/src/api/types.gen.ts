@@ -286,6 +286,7 @@ export interface Forgotten {
   bytes: number;
   shared: number;
   pieces: number;
+  left: string;
   dry_run: boolean;
 }
 
