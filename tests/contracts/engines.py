@@ -19,7 +19,7 @@ from ramify.storage.columns import COLUMNS
 from ramify.storage.postgres import PLAIN
 from ramify.storage.schema import PROJECTIONS
 from ramify.wiring import open_store
-from tests import postgres
+from tests import clickhouse, postgres
 from tests.story import anthropic_cases, exchanges
 
 
@@ -29,6 +29,7 @@ class Engine(Struct, frozen=True):
     address: Callable[[Path], str]
     lasting: bool
     missing: str = ""  # why it cannot be had here
+    examples: int = 120  # fewer where each takes seconds
 
     def open(self, folder: Path) -> Store:
         return open_store(self.address(folder))
@@ -38,6 +39,7 @@ ENGINES = {
     "memory": Engine(lambda folder: "memory:", lasting=False),
     "sqlite": Engine(lambda folder: f"sqlite:{folder}/store.db", lasting=True),
     "postgres": Engine(lambda folder: schema_of(folder), lasting=True, missing=postgres.missing()),
+    "clickhouse": Engine(lambda folder: database_of(folder), lasting=True, missing=clickhouse.missing(), examples=6),
 }
 
 
@@ -53,6 +55,20 @@ def cluster() -> postgres.Cluster:
 
 def schema_of(folder: Path) -> str:
     return f"{cluster().url}?schema=s{sha256(str(folder).encode()).hexdigest()[:16]}"
+
+
+@cache
+def server() -> clickhouse.Server:
+    """One for the whole run; each store has a database of its own in it."""
+    folder = TemporaryDirectory(prefix="ramify-clickhouse-")
+    made = clickhouse.Server(Path(folder.name) / "server")
+    atexit.register(folder.cleanup)
+    atexit.register(made.kill)
+    return made
+
+
+def database_of(folder: Path) -> str:
+    return f"{server().url}/s{sha256(str(folder).encode()).hexdigest()[:16]}"
 
 
 def derived(store: Store) -> dict[str, list[Any]]:

@@ -1,17 +1,12 @@
 """Full-text search on PostgreSQL: words as the embedded index cuts them, so that both find the same."""
 
-import re
-import unicodedata
 from collections.abc import Sequence
 
 import msgspec
 
 from ramify.storage.base import Words
 from ramify.storage.postgres_server import PostgresServer, fetched
-
-BETWEEN = re.compile(r"[\W_]+")
-QUOTED = re.compile(r'"((?:[^"]|"")*)"')
-MARKS = re.compile(r"[\u0300-\u036f]")
+from ramify.storage.wording import QUOTED, plain
 
 
 class PostgresSearch:
@@ -63,9 +58,3 @@ class PostgresSearch:
 
 def _number(value: bytes | None) -> int:
     return msgspec.msgpack.decode(value, type=int) if value else 0
-
-
-def plain(text: str) -> str:
-    """Letters and digits, without case and marks; everything else parts words."""
-    spread = unicodedata.normalize("NFD", text) if not text.isascii() else text
-    return BETWEEN.sub(" ", MARKS.sub("", spread)).lower()

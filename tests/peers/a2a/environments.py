@@ -26,16 +26,21 @@ def folder() -> Path:
 
 
 def python_of(version: str) -> Path:
-    """Raises Unavailable. Two runs of the tests may want the same one at the same time."""
-    place = folder() / f"a2a-{version}"
-    stamp, wanted = place / "installed", "\n".join(REQUIREMENTS[version])
+    """Raises Unavailable."""
+    return environment(f"a2a-{version}", REQUIREMENTS[version])
+
+
+def environment(name: str, requirements: tuple[str, ...]) -> Path:
+    """Its Python. Raises Unavailable. Two runs of the tests may want the same one at the same time."""
+    place = folder() / name
+    stamp, wanted = place / "installed", "\n".join(requirements)
     python = place / "bin" / "python"
     if not (stamp.exists() and stamp.read_text() == wanted):
         place.parent.mkdir(parents=True, exist_ok=True)
-        with (place.parent / f"a2a-{version}.lock").open("w") as lock:
+        with (place.parent / f"{name}.lock").open("w") as lock:
             take(lock.fileno())
             if not (stamp.exists() and stamp.read_text() == wanted):
-                make(place, REQUIREMENTS[version])
+                make(place, requirements)
                 stamp.write_text(wanted)
     return python
 

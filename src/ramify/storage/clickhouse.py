@@ -1,0 +1,317 @@
+"""ClickHouse: the same log, rows and keys for very much traffic. Each batch is one insert: stored whole, or not at all."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+
+import msgspec
+
+from ramify.model.entity import TABLES, Entity
+from ramify.model.mistake import UserMistake
+from ramify.model.observation import Correction, Observation, Record, Request, Response
+from ramify.model.sketch import Sketch
+from ramify.storage.base import Ask, Changes, Entry, Kept, News, Projected, Ref, StoreDown
+from ramify.storage.clickhouse_pieces import Pieces
+from ramify.storage.clickhouse_rows import PLAIN, entries_of, replaced, row_of, source
+from ramify.storage.clickhouse_schema import PROJECTIONS, literal, name
+from ramify.storage.clickhouse_search import ClickHouseSearch
+from ramify.storage.clickhouse_server import ClickHouseServer, Row
+from ramify.storage.columns import COLUMNS
+from ramify.storage.fold import Folder, unfold
+
+NEWEST = 64
+CHUNK = 2000
+SCHEMA = 1
+_encoder = msgspec.msgpack.Encoder()
+_decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
+_sketches = msgspec.msgpack.Decoder(Sketch)
+_heads = msgspec.msgpack.Decoder(Request | Response | Record | Correction)
+
+
+def open_clickhouse(url: str, busy_seconds: float = 5.0) -> "ClickHouse":
+    """`clickhouse://USER:PASSWORD@HOST:PORT/DATABASE`, with `?secure=1` for TLS and `?cluster=NAME` for copies."""
+    parts = urlsplit(url)
+    options = dict(parse_qsl(parts.query))
+    shown = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    if unknown := options.keys() - {"cluster", "secure"}:
+        raise UserMistake(f"the address {shown} says {sorted(unknown)[0]!r}, which means nothing here", "use ?cluster=NAME and ?secure=1")
+    secure = options.get("secure", "") in ("1", "true")
+    server = {
+        "host": parts.hostname or "localhost", "port": parts.port or (8443 if secure else 8123), "secure": secure,
+        "username": unquote(parts.username or "default"),
+        "password": unquote(parts.password or os.environ.get("CLICKHOUSE_PASSWORD", "")),
+    }  # fmt: skip
+    try:
+        return ClickHouse(shown, server, unquote(parts.path.strip("/")) or "ramify", options.get("cluster", ""), busy_seconds)
+    except StoreDown as problem:
+        raise UserMistake(f"the store {shown} cannot be opened: {problem}", "is the server up, and may you make this database?") from problem
+
+
+class ClickHouse:
+    """What is appended inside `exclusive` is gathered, and written when that ends. Until then its owner finds the
+    observations, facts and the end of the log as they will be, and rows and keys as they were."""
+
+    path = ""
+    tells = True
+
+    def __init__(self, shown: str, options: dict[str, Any], database: str, cluster: str, busy_seconds: float) -> None:
+        self.url = shown
+        self._pieces = Pieces(lambda: self.server)
+        self._folder = Folder(self._pieces)
+        self.server = ClickHouseServer(options, database, cluster, self._forget, busy_seconds)
+        self.search = ClickHouseSearch(self)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        version = int(self.fact("schema") or 0)
+        if version > SCHEMA:
+            raise UserMistake(
+                f"the store was written by a newer Ramify (schema {version}, this one knows {SCHEMA})", "upgrade Ramify, or use another database"
+            )
+        if not version:
+            with self.server.writing():
+                if self.fact("identity") is None:
+                    self.set_facts({"schema": SCHEMA, "identity": int.from_bytes(os.urandom(7), "big")})
+
+    def _forget(self) -> None:
+        self._folder.forget()
+        self._pieces.forget()
+
+    def _read(self, columns: str, space: str, clauses: str = "", rest: str = "") -> list[Row]:
+        """The newest of each row, without those that are gone."""
+        where = f" AND {clauses}" if clauses else ""
+        return self.server.read(f"SELECT {columns} FROM {self.server.table} FINAL WHERE space = {literal(space)}{where} {rest}")
+
+    def exclusive(self) -> AbstractContextManager[bool]:
+        return self.server.exclusive()
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def append(self, kept: Sequence[Kept], changes: Changes) -> int:
+        with self.server.writing():
+            self._put_observations(kept)
+            known = {row[0] for row in self._read("id", "unreadable", f"id IN {literal([one[0] for one in changes.unreadable])}")} if changes.unreadable else set()
+            self.server.pending.update(entries_of(changes, known))
+            if changes.forgotten:
+                self._take_out(changes.forgotten)
+            last = self.server.state.seq
+            self.server.tell(last, list(changes.rows))
+        return last
+
+    def _put_observations(self, kept: Sequence[Kept]) -> None:
+        """Numbers are given while nobody else writes."""
+        fresh = self.missing([item.observation.id for item in kept]) if kept else set()
+        state = self.server.state
+        seq, raw = state.seq, state.raw
+        self._pieces.begin(self.server.turn, state.blob)
+        for item in kept:
+            seen = item.observation
+            if seen.id not in fresh:
+                continue
+            fresh.discard(seen.id)
+            seq += 1
+            body = getattr(seen, "body", b"")
+            raw += len(body)
+            form, folded = self._folder.fold(body, item.layout)
+            head = _encoder.encode(msgspec.structs.replace(seen, body=b"") if body else seen)
+            kind = type(seen).__name__.lower()
+            self.server.pending["observations", seq, 0, seen.id] = {
+                "kind": kind, "project": seen.project, "at": seen.at, "doc": head, "form": form, "payload": folded,
+            }  # fmt: skip
+            self.server.pending["seen", 0, 0, seen.id] = {"seq": seq}
+        self.server.pending.update(self._pieces.taken())
+        self.server.state = msgspec.structs.replace(self.server.state, seq=seq, blob=self._pieces.last, raw=raw)
+
+    def _take_out(self, ids: Sequence[str]) -> None:
+        for id, seq in self._read("id, seq", "seen", f"key = 0 AND moment = 0 AND id IN {literal(ids)}"):
+            self.server.pending["observations", seq, 0, id] = {"gone": 1}
+            self.server.pending["seen", 0, 0, id] = {"gone": 1}
+
+    def take_projections(self, other: Projected) -> None:
+        """Only what differs is written, so that it is one insert unless very much does."""
+        with self.server.writing():
+            for table in PROJECTIONS:
+                names = ["id", *COLUMNS[table], "doc"] if table in COLUMNS else PLAIN[table]
+                for place, values in replaced(table, names, self.projected(table, names), other.projected(table, names)):
+                    self.server.pending[place] = values
+            self.server.pending["facts", 0, 0, "outdated"] = {"gone": 1}
+        self.server.distrust()
+
+    def projected(self, table: str, names: Sequence[str]) -> Iterator[Row]:
+        query = f"SELECT {source(table, names)} FROM {self.server.table} FINAL WHERE space = {literal(table)}"
+        return (row_of(table, names, row) for row in self.server.stream(query))
+
+    def docs(self, table: str) -> Iterator[Entity]:
+        """Ordered by id, a page at a time: there may be millions."""
+        after = ""
+        while rows := self._read("id, doc", table, f"key = 0 AND moment = 0 AND id > {literal(after)}", "ORDER BY id LIMIT 1000"):
+            for _, doc in rows:
+                yield _decoders[table].decode(doc)
+            after = rows[-1][0]
+
+    # -- the log -----------------------------------------------------------------------------------------------------
+
+    def missing(self, ids: Sequence[str]) -> set[str]:
+        left = set(ids)
+        for start in range(0, len(ids), CHUNK):
+            chunk = ids[start : start + CHUNK]
+            left -= {row[0] for row in self._read("id", "seen", f"key = 0 AND moment = 0 AND id IN {literal(chunk)}")}
+        return {id for id in left if ("seen", 0, 0, id) not in self.server.pending} if self.server.mine else left
+
+    def seq(self) -> int:
+        return self.server.state.seq if self.server.mine else self.server.last()[2].seq
+
+    def observation(self, id: str) -> Observation | None:
+        place = f"key IN (SELECT seq FROM {self.server.table} FINAL WHERE space = 'seen' AND key = 0 AND moment = 0 AND id = {literal(id)})"
+        rows = self._read("doc, form, payload", "observations", f"{place} AND id = {literal(id)}")
+        return self._whole(*rows[0]) if rows else None
+
+    def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]:
+        while rows := self._read("key, doc, form, payload", "observations", f"key > {after}", "ORDER BY key LIMIT 200"):
+            for seq, head, form, body in rows:
+                yield seq, self._whole(head, form, body)
+            after = rows[-1][0]
+
+    def _whole(self, head: bytes, form: int, folded: bytes) -> Observation:
+        seen: Observation = _heads.decode(head)
+        if isinstance(seen, Correction):
+            return seen
+        return msgspec.structs.replace(seen, body=unfold(self._pieces, form, folded))
+
+    # -- rows and keys -----------------------------------------------------------------------------------------------
+
+    def between(self, first: int, last: int, most: int) -> list[tuple[int, int, str]]:
+        rows = self._read("key, moment, id", "keys", f"key BETWEEN {first} AND {last}", f"ORDER BY key, moment, id LIMIT {most}")
+        return [(key, at, ref) for key, at, ref in rows]
+
+    def find(self, keys: Sequence[int]) -> dict[int, list[Entry]]:
+        found: dict[int, list[Entry]] = {}
+        for start in range(0, len(keys), CHUNK):
+            chunk = literal(keys[start : start + CHUNK])
+            for key, at, ref in self._read(
+                "key, moment, id", "keys", f"key IN {chunk}", f"ORDER BY key DESC, moment DESC, id DESC LIMIT {NEWEST} BY key"
+            )[::-1]:
+                found.setdefault(key, []).append((at, ref))
+        return found
+
+    def span(self, key: int, low: int, high: int, limit: int, newest: bool) -> list[Entry]:
+        way = "DESC" if newest else "ASC"
+        rows = self._read("moment, id", "keys", f"key = {key} AND moment BETWEEN {low} AND {high}", f"ORDER BY moment {way}, id {way} LIMIT {limit}")
+        found = [(at, ref) for at, ref in rows]
+        return found[::-1] if newest else found
+
+    def load(self, table: str, id: str) -> Entity | None:
+        rows = self._read("doc", table, f"key = 0 AND moment = 0 AND id = {literal(id)}")
+        return _decoders[table].decode(rows[0][0]) if rows else None
+
+    def page(self, table: str, ask: Ask) -> list[Entity]:
+        clauses = equal(ask.where, ask.without)
+        clauses += [f"{name(column)} BETWEEN {low} AND {high}" for column, (low, high) in ask.within.items()]
+        way, compare = ("ASC", ">") if ask.ascending else ("DESC", "<")
+        if ask.behind is not None:
+            clauses.append(f"({name(ask.order)}, id) {compare} {literal(ask.behind)}")
+        order = f"ORDER BY {name(ask.order)} {way}, id {way}"
+        return self._chosen(table, " AND ".join(clauses), order, f"{order} LIMIT {ask.limit}")
+
+    def _chosen(self, table: str, clauses: str, order: str, limited: str = "") -> list[Entity]:
+        return [_decoders[table].decode(doc) for doc in self._documents(table, clauses, order, limited)]
+
+    def _documents(self, table: str, clauses: str, order: str, limited: str = "") -> list[bytes]:
+        """Which ones is asked of the narrow columns alone; only theirs are read whole."""
+        where = f" AND {clauses}" if clauses else ""
+        chosen = f"SELECT id FROM {self.server.table} FINAL WHERE space = {literal(table)}{where} {limited}"
+        return [row[0] for row in self._read("doc", table, f"key = 0 AND moment = 0 AND id IN ({chosen})", order)]
+
+    def sketches(self, conversation: str) -> Iterator[Sketch]:
+        docs = self._documents("tasks", f"conversation = {literal(conversation)} AND kind <> 'none'", "ORDER BY opened, id")
+        return map(_sketches.decode, docs)
+
+    def inside(self) -> list[tuple[str, str]]:
+        tasks = f"FROM {self.server.table} FINAL WHERE space = 'tasks'"
+        query = f"""
+            SELECT DISTINCT above.conversation AS one, root.conversation AS other
+            FROM (SELECT parent, conversation {tasks} AND kind = 'root' AND parent <> '') AS root
+            JOIN (SELECT id, conversation {tasks} AND kind <> 'none') AS above ON above.id = root.parent
+            WHERE above.conversation <> root.conversation
+        """
+        return [(above, below) for above, below in self.server.read(query)]
+
+    def among(self, table: str, column: str, values: Sequence[str]) -> list[Entity]:
+        found: list[Entity] = []
+        for start in range(0, len(values), CHUNK):
+            found += self._chosen(table, f"{name(column)} IN {literal(values[start : start + CHUNK])}", "ORDER BY id")
+        return found
+
+    def count(self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None) -> int:
+        return int(self._read("count()", table, " AND ".join(equal(where or {}, without or {})))[0][0])
+
+    def refs(self, value: str) -> list[Ref]:
+        first, last = literal(f"{value}\x00"), literal(f"{value}\x01")
+        rows = self._read("id", "refs", f"key = 0 AND moment = 0 AND id >= {first} AND id < {last}", "ORDER BY id")
+        return [Ref(*parts) for row in rows if len(parts := row[0].rsplit("\x00", 3)) == 4 and parts[0] == value]
+
+    def ids_like(self, table: str, prefix: str, limit: int) -> list[str]:
+        clauses = f"key = 0 AND moment = 0 AND id >= {literal(prefix)} AND id < {literal(prefix + chr(0x7F))}"
+        return [row[0] for row in self._read("id", table, clauses, f"ORDER BY id LIMIT {limit}")]
+
+    def unreadable(self, limit: int) -> list[tuple[str, int, str]]:
+        rows = self._read("id, at, doc", "unreadable", "", f"ORDER BY at DESC LIMIT {limit}")
+        return [(observation, at, reason.decode()) for observation, at, reason in rows]
+
+    def count_unreadable(self) -> int:
+        return self.count("unreadable")
+
+    # -- facts --------------------------------------------------------------------------------------------------------
+
+    def fact(self, name: str) -> str | bytes | int | None:
+        if name == "raw_bytes":
+            return self._raw()
+        pending = self.server.pending.get(("facts", 0, 0, name)) if self.server.mine else None
+        if pending is not None:
+            return None if "gone" in pending else msgspec.msgpack.decode(pending["doc"])
+        rows = self._read("doc", "facts", f"key = 0 AND moment = 0 AND id = {literal(name)}")
+        return msgspec.msgpack.decode(rows[0][0]) if rows else None
+
+    def facts(self, prefix: str) -> dict[str, str | bytes | int]:
+        rows = self._read("id, doc", "facts", f"startsWith(id, {literal(prefix)})" if prefix else "")
+        return {name: msgspec.msgpack.decode(value) for name, value in rows}
+
+    def set_fact(self, name: str, value: str | bytes | int) -> None:
+        self.set_facts({name: value})
+
+    def set_facts(self, facts: Mapping[str, str | bytes | int]) -> None:
+        with self.server.writing():
+            for name, value in facts.items():
+                self.server.pending["facts", 0, 0, name] = {"doc": msgspec.msgpack.encode(value)}
+
+    # -- other writers, and the server ---------------------------------------------------------------------------------
+
+    def sign(self, name: str) -> None:
+        self.server.name = name
+
+    def follow(self, tell: News) -> Callable[[], None]:
+        return self.server.follow(tell)
+
+    def check(self) -> str:
+        whole = self.server.read(f"CHECK TABLE {self.server.own} SETTINGS check_query_single_value_result = 1")
+        return "ok" if whole[0][0] in (1, "1") else "a part of the table is damaged: CHECK TABLE says which"
+
+    def _raw(self) -> int:
+        return self.server.last()[2].raw
+
+    def size(self) -> dict[str, int]:
+        query = f"SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = {literal(self.server.database)}"
+        return {"bytes": int(self.server.read(query)[0][0] or 0), "raw_bytes": self._raw()}
+
+    def close(self) -> None:
+        self.server.close()
+
+
+def equal(where: dict[str, str], without: dict[str, str]) -> list[str]:
+    return [
+        *(f"{name(column)} = {literal(value)}" for column, value in where.items()),
+        *(f"{name(column)} <> {literal(value)}" for column, value in without.items()),
+    ]
+

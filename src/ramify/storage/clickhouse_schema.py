@@ -1,0 +1,66 @@
+"""ClickHouse's tables. Everything of a store stands in one, because one insert into one table is all or nothing there."""
+
+from typing import Any
+
+from ramify.storage.columns import COLUMNS
+
+NUMBERS = frozenset({"block", "started", "opened", "active", "position", "at", "updated", "seq", "recorded"})
+WINDOW = 10_000
+"""So many of the last inserts are remembered by their number, which nobody can use a second time."""
+KEY = ("space", "key", "moment", "id")
+FIXED = {
+    "space": "LowCardinality(String)", "key": "Int64", "moment": "Int64", "id": "String", "version": "UInt64", "gone": "UInt8",
+    "form": "UInt8", "digest": "String", "doc": "String", "payload": "String", "words": "String",
+}  # fmt: skip
+CODECS = {"doc": " CODEC(ZSTD(1))", "payload": " CODEC(NONE)", "words": " CODEC(ZSTD(1))"}  # payloads are packed already
+SETTINGS = {
+    "index_granularity": 256, "fsync_after_insert": 1, "fsync_part_directory": 1, "non_replicated_deduplication_window": WINDOW,
+}  # fmt: skip
+PROJECTIONS = (*COLUMNS, "keys", "refs", "unreadable")
+
+
+def columns() -> dict[str, str]:
+    asked = sorted({name for names in COLUMNS.values() for name in names})
+    return {**FIXED, **{name: "Int64" if name in NUMBERS else "String" for name in asked}}
+
+
+TYPES = columns()
+EMPTY: dict[str, Any] = {name: 0 if "Int" in kind else "" if name not in ("digest", "doc", "payload") else b"" for name, kind in TYPES.items()}
+
+
+def name(text: str) -> str:
+    return "`" + text.replace("\\", "\\\\").replace("`", "\\`") + "`"
+
+
+def literal(value: Any) -> str:
+    """Numbers, texts, and lists of them, as SQL writes them."""
+    if isinstance(value, int):
+        return str(int(value))
+    if isinstance(value, str):
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("\x00", "\\0") + "'"
+    return f"({', '.join(map(literal, value))})"
+
+
+def statements(database: str, cluster: str = "") -> list[str]:
+    """On a cluster a store stands whole on one shard, which its name chooses, and is copied among that shard's replicas."""
+    if not cluster:
+        return [f"CREATE DATABASE IF NOT EXISTS {name(database)}", table(database, "entries", "ReplacingMergeTree(version, gone)", SETTINGS)]
+    on = f" ON CLUSTER {name(cluster)}"
+    settings = {key: value for key, value in SETTINGS.items() if not key.startswith("non_")} | {"replicated_deduplication_window": WINDOW}
+    path = f"/clickhouse/tables/{{shard}}/{database}/entries"
+    engine = f"ReplicatedReplacingMergeTree({literal(path)}, '{{replica}}', version, gone)"
+    place = f"Distributed({literal(cluster)}, {literal(database)}, 'entries_local', cityHash64({literal(database)}))"
+    return [
+        f"CREATE DATABASE IF NOT EXISTS {name(database)}{on}",
+        table(database, "entries_local", engine, settings, on),
+        f"CREATE TABLE IF NOT EXISTS {name(database)}.entries{on} AS {name(database)}.entries_local ENGINE = {place}",
+    ]
+
+
+def table(database: str, own: str, engine: str, settings: dict[str, int], on: str = "") -> str:
+    typed = ", ".join(f"{name(column)} {kind}{CODECS.get(column, '')}" for column, kind in TYPES.items())
+    kept = ", ".join(f"{key} = {value}" for key, value in settings.items())
+    return (
+        f"CREATE TABLE IF NOT EXISTS {name(database)}.{own}{on} ({typed}, INDEX words words TYPE text(tokenizer = splitByString([' ']))) "
+        f"ENGINE = {engine} ORDER BY ({', '.join(KEY)}) SETTINGS {kept}"
+    )

@@ -1,0 +1,73 @@
+"""Full-text search on ClickHouse: words as the embedded index cuts them, found by its text index, phrases by their place."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ramify.storage.base import Words
+from ramify.storage.clickhouse_schema import literal, name
+from ramify.storage.wording import QUOTED, plain
+
+if TYPE_CHECKING:
+    from ramify.storage.clickhouse import ClickHouse
+
+MOST = 1 << 20  # texts that one stretch of the log may bring
+
+
+class ClickHouseSearch:
+    """Texts of one filling stand in a space of their own: to clear is to begin another one."""
+
+    def __init__(self, store: "ClickHouse") -> None:
+        self._store = store
+
+    def _filling(self) -> int:
+        return int(self._store.fact("texts") or 0)
+
+    def add(self, texts: Sequence[Words], after: int, seq: int) -> bool:
+        """All of the log from `after` to `seq`, or none of it: another process may have been there first."""
+        server = self._store.server
+        with server.writing():
+            if self.indexed() != after:
+                return False
+            space = f"texts/{self._filling()}"
+            for number, one in enumerate(texts):
+                doc = msgspec.msgpack.encode((one.call, one.side, one.message, one.block, one.kind))
+                place = (space, after * MOST + number, 0, "")
+                server.pending[place] = {"doc": doc, "words": f" {plain(one.text).strip()} "}
+            self._store.set_fact("indexed", seq)
+        if after == 0:
+            self._sweep(space)
+        return True
+
+    def find(self, text: str, limit: int, before: int | None) -> list[tuple[int, Words]]:
+        """Newest first."""
+        terms = [term for one in QUOTED.findall(text) if (term := plain(one).strip())]
+        if not terms:
+            return []
+        single = sorted({word for term in terms for word in term.split()})
+        phrases = " AND ".join(f"position(words, {literal(f' {term} ')}) > 0" for term in terms)
+        behind = f"AND key < {before}" if before is not None else ""
+        query = (
+            f"SELECT key, doc FROM {self._store.server.table} WHERE space = 'texts/{self._filling()}' {behind} "
+            f"AND hasAllTokens(words, [{', '.join(map(literal, single))}]) AND {phrases} ORDER BY key DESC LIMIT {limit}"
+        )
+        return [(key, Words(*msgspec.msgpack.decode(doc))) for key, doc in self._store.server.read(query)]
+
+    def indexed(self) -> int:
+        return int(self._store.fact("indexed") or 0)
+
+    def clear(self) -> None:
+        with self._store.server.writing():
+            self._store.set_facts({"texts": self._filling() + 1, "indexed": 0})
+
+    def _sweep(self, space: str) -> None:
+        """What earlier fillings left takes room and is found by nobody; the server does it when it has time."""
+        server = self._store.server
+        where = f"startsWith(space, 'texts/') AND space <> {literal(space)}"
+        if server.read(f"SELECT 1 FROM {server.table} WHERE {where} LIMIT 1"):
+            on = f" ON CLUSTER {name(server.cluster)}" if server.cluster else ""
+            server.command(f"ALTER TABLE {server.own}{on} DELETE WHERE {where}")
+
+    def close(self) -> None:
+        pass

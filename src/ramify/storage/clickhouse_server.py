@@ -1,0 +1,298 @@
+"""A ClickHouse server that several writers share: a row of numbered inserts, each number used once.
+
+ClickHouse has no transactions, but it drops an insert whose deduplication token it has seen. The token is the number of
+the insert, one more than the last: of two that want the same number one is stored, whole, and the other one not at all.
+Taking a turn is such an insert, and so is what is written in it; who was overtaken finds its number taken.
+"""
+
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import clickhouse_connect
+import msgspec
+from clickhouse_connect.driver.exceptions import ClickHouseError, DatabaseError, OperationalError
+from urllib3.exceptions import HTTPError
+
+from ramify.storage.base import News, StoreDown
+from ramify.storage.clickhouse_schema import EMPTY, TYPES, literal, name, statements
+
+Row = tuple[Any, ...]
+Place = tuple[str, int, int, str]
+LEASE = 6.0  # seconds without a new number after which a turn is anybody's
+BEAT = 2.0
+RING = 4096  # so many of the last news are kept
+NOTICE_ROWS = 1000
+SHOWN = frozenset({"calls", "tasks", "tools", "conversations", "corrections", "operations", "artifacts"})
+PASSING = frozenset({159, 164, 198, 202, 203, 209, 210, 236, 241, 242, 243, 252, 285, 286, 319, 394, 425, 499, 999})
+"""Codes of the server's own trouble: no time, memory, space, connection or leader. Others would come again."""
+SETTINGS = {"max_query_size": 1 << 28, "max_ast_elements": 10_000_000, "max_expanded_ast_elements": 10_000_000}
+INSERT = {
+    "async_insert": 0, "insert_deduplicate": 1, "min_insert_block_size_rows": 1 << 30, "min_insert_block_size_bytes": 1 << 34,
+    "max_insert_block_size": 1 << 30,
+}  # fmt: skip
+CLUSTER = {"distributed_foreground_insert": 1, "insert_quorum": "auto", "select_sequential_consistency": 1, "distributed_product_mode": "local"}
+
+
+class State(msgspec.Struct, frozen=True, array_like=True):
+    """What the last insert left: how far the log and its pieces go, and whether its writer is still at work."""
+
+    seq: int = 0
+    blob: int = 0
+    raw: int = 0
+    busy: bool = False
+    act: str = ""  # this very insert, among all of this writer
+
+
+def is_away(problem: BaseException) -> bool:
+    if isinstance(problem, OperationalError | HTTPError | OSError):
+        return True
+    code = re.search(r"[Cc]ode:? (\d+)", str(problem)) if isinstance(problem, DatabaseError) else None
+    return bool(code) and int(code[1]) in PASSING if code else False
+
+
+class ClickHouseServer:
+    """`forget` is called when what was remembered of the store may not be true any more."""
+
+    def __init__(self, options: dict[str, Any], database: str, cluster: str, forget: Callable[[], None], busy_seconds: float) -> None:
+        self.database, self.cluster = database, cluster
+        self.table = f"{name(database)}.entries"
+        self.own = f"{self.table}_local" if cluster else self.table
+        self._forget, self._busy = forget, busy_seconds
+        self._lock, self._numbers = threading.RLock(), threading.RLock()
+        self._me = self.name = secrets.token_hex(8)
+        self._owner = 0
+        self._number, self._known = 0, -1
+        self._still: tuple[int, float] = (-1, 0.0)  # the number that was seen last, and since when
+        self._stale = self._closed = self._lost = False
+        self.state = State()
+        self.turn = 0
+        self.pending: dict[Place, dict[str, Any]] = {}
+        try:
+            settings = {**SETTINGS, **(CLUSTER if cluster else {})}
+            self._client = clickhouse_connect.get_client(**options, autogenerate_session_id=False, settings=settings, connect_timeout=10)
+            for statement in statements(database, cluster):
+                self._client.command(statement)
+        except (ClickHouseError, HTTPError, OSError) as problem:
+            raise StoreDown(words(problem)) from problem
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    @property
+    def mine(self) -> bool:
+        """Whether this thread is in its turn."""
+        return self._owner == threading.get_ident()
+
+    def read(self, query: str) -> list[Row]:
+        with self._asking():
+            formats = {"doc": "bytes", "payload": "bytes", "digest": "bytes"}
+            return list(self._client.query(query, column_formats=formats).result_rows)
+
+    def stream(self, query: str) -> Iterator[Row]:
+        with self._asking(), self._client.query_rows_stream(query, column_formats={"doc": "bytes"}) as rows:
+            yield from rows
+
+    def command(self, statement: str) -> None:
+        with self._asking():
+            self._client.command(statement)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        if self._closed:
+            raise StoreDown("the store is closed")
+        try:
+            yield
+        except (ClickHouseError, HTTPError, OSError) as problem:
+            raise StoreDown(words(problem)) if is_away(problem) else problem from None
+
+    def last(self) -> tuple[int, str, State]:
+        """The last number, whose it was, and what it left."""
+        rows = self.read(f"SELECT version, id, doc FROM {self.table} WHERE space = 'turns' ORDER BY version DESC LIMIT 1")
+        return (rows[0][0], rows[0][1], msgspec.msgpack.decode(rows[0][2], type=State)) if rows else (0, "", State())
+
+    # -- turns --------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def exclusive(self) -> Iterator[bool]:
+        with self._lock:
+            if self.mine:
+                yield False
+                return
+            self._take()
+            beating = threading.Event()
+            beat = threading.Timer(BEAT, self._beat, (beating,))
+            beat.daemon = True
+            beat.start()
+            try:
+                self._owner = threading.get_ident()
+                changed, self._stale = self._stale, False
+                yield changed
+                self.commit(busy=False)
+            except BaseException:
+                self._undo()
+                raise
+            finally:
+                beating.set()
+                beat.cancel()
+                self.pending = {}
+                self._owner = 0
+
+    def _take(self) -> None:
+        """Whoever finds the store idle tries the next number; only one of several can have it."""
+        end, pause = time.monotonic() + self._busy, 0.005
+        self._lost = False
+        while True:
+            number, _, state = self.last()
+            if number != self._still[0]:
+                self._still = (number, time.monotonic())
+            if not state.busy or time.monotonic() - self._still[1] > LEASE:
+                self._number, self.state = number, state
+                if self._insert({}, state, busy=True):
+                    self._begin(number)
+                    return
+            if time.monotonic() > end:
+                raise StoreDown("the store is locked by another writer")
+            time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
+            pause = min(pause * 1.3, 0.1)
+
+    def _begin(self, before: int) -> None:
+        self.turn += 1
+        if before != self._known:
+            self._stale = True
+            self._forget()
+
+    def commit(self, busy: bool) -> None:
+        """All that was gathered, in one insert."""
+        with self._numbers:
+            if self._lost or not self._insert(self.pending, self.state, busy):
+                self._lost = True
+                raise StoreDown("another writer took the turn of this one")
+            self._known = self._number
+            self.pending = {}
+
+    def _undo(self) -> None:
+        """Nothing was written; the turn is given back, or runs out by itself."""
+        self._forget()
+        with self._numbers:
+            self._known = -1
+            if self._lost:
+                return
+            try:
+                if self._insert({}, self.last()[2], busy=False):
+                    self._known = self._number
+            except StoreDown:
+                self._lost = True
+
+    def _beat(self, ended: threading.Event) -> None:
+        """A long turn says that it is alive."""
+        while not ended.is_set():
+            with self._numbers:
+                if ended.is_set() or self._lost:
+                    return
+                try:
+                    self._lost = not self._insert({}, self.last()[2], busy=True)  # what is gathered is not stored yet
+                except StoreDown:
+                    self._lost = True
+            ended.wait(BEAT)
+
+    def _insert(self, entries: dict[Place, dict[str, Any]], state: State, busy: bool) -> bool:
+        """Under the next number; whether it was free. Sent again where no answer came: it cannot be stored twice."""
+        number, act = self._number + 1, secrets.token_hex(6)
+        state = msgspec.structs.replace(state, busy=busy, act=act)
+        rows = {**entries, ("turns", 0, 0, self._me): {"doc": msgspec.msgpack.encode(state)}}
+        data = columns_of(rows, number)
+        for attempt in (1, 2):
+            try:
+                with self._asking():
+                    self._client.insert(
+                        self.table, list(data.values()), list(data), column_type_names=[TYPES[one] for one in data], column_oriented=True,
+                        settings={**INSERT, "insert_deduplication_token": f"{self.database}/{number}"},
+                    )
+                break
+            except StoreDown:
+                if attempt == 2:
+                    raise
+        found = self.read(f"SELECT doc FROM {self.table} WHERE space = 'turns' AND id = {literal(self._me)} AND version = {number}")
+        if not found or msgspec.msgpack.decode(found[0][0], type=State).act != act:
+            return False
+        self._number = number
+        return True
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """For those who decide nothing by what is stored: the news of other writers waits for one who does."""
+        changed = False
+        try:
+            with self.exclusive() as changed:
+                yield
+        finally:
+            if changed:
+                self.distrust()
+
+    def distrust(self) -> None:
+        self._stale = True
+
+    # -- news ---------------------------------------------------------------------------------------------------------
+
+    def tell(self, seq: int, rows: Sequence[tuple[str, str]]) -> None:
+        """In the same insert as what it tells of, in a ring that later news write over."""
+        shown = [place for place in rows if place[0] in SHOWN]
+        told = None if len(shown) > NOTICE_ROWS else shown
+        place = ("news", (self._number + 1) % RING, 0, "")
+        self.pending[place] = {"doc": msgspec.msgpack.encode((self.name, seq, told))}
+
+    def follow(self, tell: News) -> Callable[[], None]:
+        ended = threading.Event()
+        thread = threading.Thread(target=self._hear, args=(tell, ended), name="ramify-news", daemon=True)
+        thread.start()
+
+        def end() -> None:
+            ended.set()
+            thread.join(timeout=5)
+
+        return end
+
+    def _hear(self, tell: News, ended: threading.Event) -> None:
+        """By asking twice a second how far the numbers go."""
+        heard = -1
+        while not ended.is_set():
+            try:
+                number, _, state = self.last()
+                if heard >= 0 and number - heard >= RING:
+                    tell(state.seq, None)
+                elif number > heard >= 0:
+                    query = f"SELECT version, doc FROM {self.table} FINAL WHERE space = 'news' AND version BETWEEN {heard + 1} AND {number} ORDER BY version"
+                    for _, doc in self.read(query):
+                        name, seq, rows = msgspec.msgpack.decode(doc)
+                        if name != self.name:
+                            tell(seq, None if rows is None else [(table, id) for table, id in rows])
+                heard = number
+            except StoreDown:
+                pass  # the same question is asked again
+            ended.wait(0.5)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._client.close()
+
+
+def columns_of(entries: dict[Place, dict[str, Any]], version: int) -> dict[str, list[Any]]:
+    """Only those columns in which anything stands: ClickHouse fills in the rest."""
+    data: dict[str, list[Any]] = dict(zip(("space", "key", "moment", "id"), map(list, zip(*entries, strict=True)), strict=True))
+    data["version"] = [version] * len(entries)
+    used = {column for values in entries.values() for column in values}
+    for column in TYPES:
+        if column in used:
+            empty = EMPTY[column]
+            data[column] = [values.get(column, empty) for values in entries.values()]
+    return data
+
+
+def words(problem: BaseException) -> str:
+    """One line, without the address: it may hold a password."""
+    return re.sub(r"https?://\S+", "the server", str(problem)).strip().split("\n", 1)[0][:300] or type(problem).__name__
