@@ -39,7 +39,7 @@ ENGINES = {
     "memory": Engine(lambda folder: "memory:", lasting=False),
     "sqlite": Engine(lambda folder: f"sqlite:{folder}/store.db", lasting=True),
     "postgres": Engine(lambda folder: schema_of(folder), lasting=True, missing=postgres.missing()),
-    "clickhouse": Engine(lambda folder: database_of(folder), lasting=True, missing=clickhouse.missing(), examples=6),
+    "clickhouse": Engine(lambda folder: database_of(folder), lasting=True, missing=clickhouse.missing(), examples=8),
 }
 
 

@@ -142,13 +142,18 @@ def test_what_append_has_returned_for_is_there_after_reopening(engine: Engine, t
 # -- bodies ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
-@given(lines=some.lists(anything, min_size=1, max_size=3), named=some.booleans(), size=some.integers(1, 5), failing=some.integers(0, 12))
-def test_bodies_come_back_byte_for_byte(engine: Engine, lines: list[list[bytes]], named: bool, size: int, failing: int) -> None:
+def test_bodies_come_back_byte_for_byte(engine: Engine) -> None:
+    @settings(max_examples=engine.examples, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(lines=some.lists(anything, min_size=1, max_size=3), named=some.booleans(), size=some.integers(1, 5), failing=some.integers(0, 12))
+    def holds(lines: list[list[bytes]], named: bool, size: int, failing: int) -> None:
+        mixed = [body for turn in range(max(map(len, lines))) for line in lines for body in line[turn : turn + 1]]
+        comes_back(engine, [asked(number, body, named) for number, body in enumerate(mixed)], size, failing)
+
+    holds()
+
+
+def comes_back(engine: Engine, seen: list[Request], size: int, failing: int) -> None:
     """Lines of conversation are mixed; one batch fails on the way and is tried again, as when the store is away."""
-    mixed = [body for turn in range(max(map(len, lines))) for line in lines for body in line[turn : turn + 1]]
-    seen = [asked(number, body, named) for number, body in enumerate(mixed)]
     with TemporaryDirectory() as folder:
         store = engine.open(Path(folder))
         ingest = Ingest(store)
@@ -168,19 +173,21 @@ def test_bodies_come_back_byte_for_byte(engine: Engine, lines: list[list[bytes]]
             reopened.close()
 
 
-@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
-@settings(max_examples=60, deadline=None)
-@given(bodies=some.lists(some.binary(max_size=2000), max_size=5))
-def test_any_bytes_of_any_kind_come_back(engine: Engine, bodies: list[bytes]) -> None:
-    with TemporaryDirectory() as folder:
-        store = engine.open(Path(folder))
-        seen: list[Observation] = []
-        for number, body in enumerate(bodies):
-            seen.append(record(2 * number, body))
-            seen.append(Response(f"obs_{2 * number + 1}", "p", 1, "test", "x", "/v1/messages", 200, (), body, "cut"))
-        Ingest(store).step(seen)
-        assert log_of(store) == seen
-        store.close()
+def test_any_bytes_of_any_kind_come_back(engine: Engine) -> None:
+    @settings(max_examples=engine.examples // 2, deadline=None)
+    @given(bodies=some.lists(some.binary(max_size=2000), max_size=5))
+    def holds(bodies: list[bytes]) -> None:
+        with TemporaryDirectory() as folder:
+            store = engine.open(Path(folder))
+            seen: list[Observation] = []
+            for number, body in enumerate(bodies):
+                seen.append(record(2 * number, body))
+                seen.append(Response(f"obs_{2 * number + 1}", "p", 1, "test", "x", "/v1/messages", 200, (), body, "cut"))
+            Ingest(store).step(seen)
+            assert log_of(store) == seen
+            store.close()
+
+    holds()
 
 
 # -- deriving again ----------------------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ def entries_of(changes: Changes, unreadable: set[str]) -> Iterator[tuple[Place, 
         yield (table, 0, 0, id), values
     for (key, at, ref), there in changes.keys.items():
         yield ("keys", key, at, ref), {} if there else GONE
-    for ref in changes.refs:
-        yield place_of("refs", (ref.value, ref.kind, ref.entity, ref.id)), {}
+    for one in changes.refs:
+        yield place_of("refs", (one.value, one.kind, one.entity, one.id)), {}
     for id, at, reason in changes.unreadable:
         if id not in unreadable:
             unreadable.add(id)
@@ -54,8 +54,11 @@ def source(table: str, names: Sequence[str]) -> str:
 def row_of(table: str, names: Sequence[str], found: Row) -> Row:
     if table in COLUMNS:
         return tuple(found)
-    whole = {"keys": lambda: found, "refs": lambda: tuple(found[0].rsplit("\x00", 3)), "unreadable": lambda: (*found[:2], found[2].decode())}
-    row = dict(zip(PLAIN[table], whole[table](), strict=True))
+    if table == "refs":
+        found = tuple(found[0].rsplit("\x00", 3))
+    elif table == "unreadable":
+        found = (*found[:2], found[2].decode())
+    row = dict(zip(PLAIN[table], found, strict=True))
     return tuple(row[name] for name in names)
 
 

@@ -30,7 +30,11 @@ NOTICE_ROWS = 1000
 SHOWN = frozenset({"calls", "tasks", "tools", "conversations", "corrections", "operations", "artifacts"})
 PASSING = frozenset({159, 164, 198, 202, 203, 209, 210, 236, 241, 242, 243, 252, 285, 286, 319, 394, 425, 499, 999})
 """Codes of the server's own trouble: no time, memory, space, connection or leader. Others would come again."""
-SETTINGS = {"max_query_size": 1 << 28, "max_ast_elements": 10_000_000, "max_expanded_ast_elements": 10_000_000}
+SETTINGS = {
+    "max_query_size": 1 << 28, "max_ast_elements": 10_000_000, "max_expanded_ast_elements": 10_000_000, "compile_expressions": 0,
+}  # fmt: skip
+SMALL = {"max_threads": 1}  # what a writer asks for is a few rows: threads would cost more than they save
+BYTES: dict[str, str | dict[str, str]] = {"doc": "bytes", "payload": "bytes", "digest": "bytes"}
 INSERT = {
     "async_insert": 0, "insert_deduplicate": 1, "min_insert_block_size_rows": 1 << 30, "min_insert_block_size_bytes": 1 << 34,
     "max_insert_block_size": 1 << 30,
@@ -89,11 +93,11 @@ class ClickHouseServer:
 
     def read(self, query: str) -> list[Row]:
         with self._asking():
-            formats = {"doc": "bytes", "payload": "bytes", "digest": "bytes"}
-            return list(self._client.query(query, column_formats=formats).result_rows)
+            found = self._client.query(query, settings=SMALL if self.mine else None, column_formats=BYTES)
+            return [tuple(row) for row in found.result_rows]
 
     def stream(self, query: str) -> Iterator[Row]:
-        with self._asking(), self._client.query_rows_stream(query, column_formats={"doc": "bytes"}) as rows:
+        with self._asking(), self._client.query_rows_stream(query, column_formats=BYTES) as rows:
             yield from rows
 
     def command(self, statement: str) -> None:
