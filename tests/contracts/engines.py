@@ -81,6 +81,10 @@ def difference(one: dict[str, list[Any]], other: dict[str, list[Any]]) -> list[t
     return [(table, row) for table in one for row in set(one[table]) ^ set(other[table])]
 
 
+def log_of(store: Store) -> list[Observation]:
+    return [seen for _, seen in store.observations()]
+
+
 def seen_stories() -> list[Observation]:
     """All that the cases hold, with sub-agents, retries, compactions, and some long sessions."""
     cases = [seen for case in anthropic_cases() for story in exchanges("anthropic", case) for seen in story]

@@ -27,7 +27,7 @@ from ramify.storage.base import Changes, Kept, Store, StoreDown
 from ramify.storage.schema import STEPS
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from tests.contracts.bodies import anything
-from tests.contracts.engines import ENGINES, Engine, batches, derived, difference, seen_stories, told
+from tests.contracts.engines import ENGINES, Engine, batches, derived, difference, log_of, seen_stories, told
 
 SESSION = ("x-claude-code-session-id", "s")
 
@@ -71,10 +71,6 @@ def fail_after(store: Store, act: Callable[[], object]) -> None:
             raise Boom
     except Boom:
         pass
-
-
-def log_of(store: Store) -> list[Observation]:
-    return [seen for _, seen in store.observations()]
 
 
 def again(store: Store) -> list[dict[str, object]]:

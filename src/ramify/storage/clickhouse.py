@@ -79,10 +79,10 @@ class ClickHouse:
         self._folder.forget()
         self._pieces.forget()
 
-    def _read(self, columns: str, space: str, clauses: str = "", rest: str = "") -> list[Row]:
+    def _read(self, columns: str, space: str, clauses: str = "", rest: str = "", wide: bool = False) -> list[Row]:
         """The newest of each row, without those that are gone."""
         where = f" AND {clauses}" if clauses else ""
-        return self.server.read(f"SELECT {columns} FROM {self.server.table} FINAL WHERE space = {literal(space)}{where} {rest}")
+        return self.server.read(f"SELECT {columns} FROM {self.server.table} FINAL WHERE space = {literal(space)}{where} {rest}", wide)
 
     def exclusive(self) -> AbstractContextManager[bool]:
         return self.server.exclusive()
@@ -222,7 +222,7 @@ class ClickHouse:
         """Which ones is asked of the narrow columns alone; only theirs are read whole."""
         where = f" AND {clauses}" if clauses else ""
         chosen = f"SELECT id FROM {self.server.table} FINAL WHERE space = {literal(table)}{where} {limited}"
-        return [row[0] for row in self._read("doc", table, f"key = 0 AND moment = 0 AND id IN ({chosen})", order)]
+        return [row[0] for row in self._read("doc", table, f"key = 0 AND moment = 0 AND id IN ({chosen})", order, wide=True)]
 
     def sketches(self, conversation: str) -> Iterator[Sketch]:
         docs = self._documents("tasks", f"conversation = {literal(conversation)} AND kind <> 'none'", "ORDER BY opened, id")
@@ -236,7 +236,7 @@ class ClickHouse:
             JOIN (SELECT id, conversation {tasks} AND kind <> 'none') AS above ON above.id = root.parent
             WHERE above.conversation <> root.conversation
         """
-        return [(above, below) for above, below in self.server.read(query)]
+        return [(above, below) for above, below in self.server.read(query, wide=True)]
 
     def among(self, table: str, column: str, values: Sequence[str]) -> list[Entity]:
         found: list[Entity] = []
@@ -245,7 +245,7 @@ class ClickHouse:
         return found
 
     def count(self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None) -> int:
-        return int(self._read("count()", table, " AND ".join(equal(where or {}, without or {})))[0][0])
+        return int(self._read("count()", table, " AND ".join(equal(where or {}, without or {})), wide=True)[0][0])
 
     def refs(self, value: str) -> list[Ref]:
         first, last = literal(f"{value}\x00"), literal(f"{value}\x01")

@@ -12,6 +12,7 @@ from ramify.storage.clickhouse_server import ClickHouseServer
 
 REMEMBERED = 200_000
 CHUNK = 5000
+MEMO_BYTES = 32 * 2**20
 
 
 class Pieces:
@@ -21,6 +22,8 @@ class Pieces:
         self._upto = 0  # pieces of the store up to here have been looked at
         self._new: dict[bytes, tuple[int, int, bytes]] = {}
         self._gathered: dict[bytes, int] = {}  # in the turn at hand, not stored yet
+        self._read: dict[int, tuple[int, bytes]] = {}  # a piece never changes, and requests repeat what came before
+        self._size = 0
         self._turn = -1
         self.last = 0
 
@@ -65,9 +68,19 @@ class Pieces:
         return taken
 
     def get(self, ids: Sequence[int]) -> dict[int, tuple[int, bytes]]:
-        server, found = self._server(), dict[int, tuple[int, bytes]]()
-        for start in range(0, len(ids), CHUNK):
-            chunk = literal(ids[start : start + CHUNK])
-            rows = server.read(f"SELECT key, form, payload FROM {server.table} WHERE space = 'blobs' AND key IN {chunk}")
-            found.update({id: (form, payload) for id, form, payload in rows})
+        found = {id: piece for id in ids if (piece := self._read.get(id)) is not None}
+        wanted = [id for id in ids if id not in found]
+        server = self._server()
+        for start in range(0, len(wanted), CHUNK):
+            chunk = literal(wanted[start : start + CHUNK])
+            for id, form, payload in server.read(f"SELECT key, form, payload FROM {server.table} WHERE space = 'blobs' AND key IN {chunk}"):
+                found[id] = (form, payload)
+                self._remember(id, form, payload)
         return found
+
+    def _remember(self, id: int, form: int, payload: bytes) -> None:
+        if self._size > MEMO_BYTES:
+            self._read = {}
+            self._size = 0
+        self._read[id] = (form, payload)
+        self._size += len(payload) + 200

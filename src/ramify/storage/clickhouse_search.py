@@ -52,7 +52,7 @@ class ClickHouseSearch:
             f"SELECT key, doc FROM {self._store.server.table} WHERE space = 'texts/{self._filling()}' {behind} "
             f"AND hasAllTokens(words, [{', '.join(map(literal, single))}]) AND {phrases} ORDER BY key DESC LIMIT {limit}"
         )
-        return [(key, Words(*msgspec.msgpack.decode(doc))) for key, doc in self._store.server.read(query)]
+        return [(key, Words(*msgspec.msgpack.decode(doc))) for key, doc in self._store.server.read(query, wide=True)]
 
     def indexed(self) -> int:
         return int(self._store.fact("indexed") or 0)

@@ -33,7 +33,7 @@ PASSING = frozenset({159, 164, 198, 202, 203, 209, 210, 236, 241, 242, 243, 252,
 SETTINGS = {
     "max_query_size": 1 << 28, "max_ast_elements": 10_000_000, "max_expanded_ast_elements": 10_000_000, "compile_expressions": 0,
 }  # fmt: skip
-SMALL = {"max_threads": 1}  # what a writer asks for is a few rows: threads would cost more than they save
+SMALL = {"max_threads": 1}  # for a few rows threads would cost more than they save
 BYTES: dict[str, str | dict[str, str]] = {"doc": "bytes", "payload": "bytes", "digest": "bytes"}
 INSERT = {
     "async_insert": 0, "insert_deduplicate": 1, "min_insert_block_size_rows": 1 << 30, "min_insert_block_size_bytes": 1 << 34,
@@ -91,9 +91,10 @@ class ClickHouseServer:
         """Whether this thread is in its turn."""
         return self._owner == threading.get_ident()
 
-    def read(self, query: str) -> list[Row]:
+    def read(self, query: str, wide: bool = False) -> list[Row]:
+        """`wide`: many rows must be looked at, however few come back."""
         with self._asking():
-            found = self._client.query(query, settings=SMALL if self.mine else None, column_formats=BYTES)
+            found = self._client.query(query, settings=None if wide else SMALL, column_formats=BYTES)
             return [tuple(row) for row in found.result_rows]
 
     def stream(self, query: str) -> Iterator[Row]:

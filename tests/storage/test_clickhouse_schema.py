@@ -1,0 +1,53 @@
+"""What ClickHouse is told to make: on one server, and on a cluster, which tests cannot have."""
+
+import pytest
+
+from ramify.model.mistake import UserMistake
+
+pytest.importorskip("clickhouse_connect", reason="no driver for ClickHouse: pip install clickhouse-connect")
+
+from ramify.storage import clickhouse_schema, postgres_schema
+from ramify.storage.clickhouse import open_clickhouse
+from ramify.storage.columns import COLUMNS
+
+
+def test_one_server_has_one_table_that_drops_numbers_used_before() -> None:
+    database, table = clickhouse_schema.statements("team")
+    assert database == "CREATE DATABASE IF NOT EXISTS `team`"
+    assert table.startswith("CREATE TABLE IF NOT EXISTS `team`.entries (`space` LowCardinality(String), `key` Int64, ")
+    assert "ENGINE = ReplacingMergeTree(version, gone) ORDER BY (space, key, moment, id)" in table
+    assert "non_replicated_deduplication_window = 10000" in table
+    assert "fsync_after_insert = 1" in table
+    assert "PARTITION" not in table  # a number must be unique in the table, and is so only within a partition
+
+
+def test_a_cluster_has_copies_on_one_shard_and_a_table_that_finds_it() -> None:
+    database, local, found = clickhouse_schema.statements("team", "main's")
+    assert database == "CREATE DATABASE IF NOT EXISTS `team` ON CLUSTER `main's`"
+    assert local.startswith("CREATE TABLE IF NOT EXISTS `team`.entries_local ON CLUSTER `main's` (")
+    assert "ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/team/entries', '{replica}', version, gone)" in local
+    assert "replicated_deduplication_window = 10000" in local
+    assert "non_replicated" not in local
+    assert found == (
+        "CREATE TABLE IF NOT EXISTS `team`.entries ON CLUSTER `main's` AS `team`.entries_local "
+        "ENGINE = Distributed('main\\'s', 'team', 'entries_local', cityHash64('team'))"
+    )
+
+
+def test_every_column_has_the_kind_that_it_has_elsewhere() -> None:
+    kinds = {"bigint": "Int64", "text": "String"}
+    for columns in COLUMNS.values():
+        assert {name: clickhouse_schema.TYPES[name] for name in columns} == {name: kinds[postgres_schema.kind_of(name)] for name in columns}
+
+
+@pytest.mark.parametrize(("value", "written"), [(-3, "-3"), ("it's \\ \x00", r"'it\'s \\ \0'"), ([1, "a"], "(1, 'a')")])
+def test_values_are_written_so_that_they_come_back(value: object, written: str) -> None:
+    assert clickhouse_schema.literal(value) == written
+
+
+def test_an_address_that_cannot_be_used_says_so_without_its_password() -> None:
+    with pytest.raises(UserMistake, match="cannot be opened") as raised:
+        open_clickhouse("clickhouse://me:geheim@127.0.0.1:1/team")
+    assert "geheim" not in str(raised.value)
+    with pytest.raises(UserMistake, match="shards"):
+        open_clickhouse("clickhouse://127.0.0.1:1/team?shards=3")
