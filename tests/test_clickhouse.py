@@ -99,7 +99,12 @@ def test_each_hears_what_the_others_wrote(pair: tuple[ClickHouse, ClickHouse]) -
     one, other = pair
     heard: list[tuple[int, object]] = []
     came = threading.Event()
-    end = one.follow(lambda seq, rows: (heard.append((seq, rows)), came.set()) and None)
+
+    def hear(seq: int, rows: object) -> None:
+        heard.append((seq, rows))
+        came.set()
+
+    end = one.follow(hear)
     try:
         one.append([Kept(record(1))], Changes())
         threading.Event().wait(1.2)  # it has begun to listen, and what it wrote itself is no news

@@ -73,7 +73,7 @@ def draw_checks(checks: list[dict[str, Any]], session: Session) -> list[Text]:
 
 
 def copy_options(parser: Parser) -> None:
-    parser.add_argument("source", metavar="FROM", help="the store that is read: sqlite:PATH, postgresql://…")
+    parser.add_argument("source", metavar="FROM", help="the store that is read: sqlite:PATH, postgresql://…, clickhouse://…")
     parser.add_argument("target", metavar="TO", help="the store that is written; made if it is not there")
     add_reading(parser)
 

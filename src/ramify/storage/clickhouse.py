@@ -13,6 +13,7 @@ from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
 from ramify.storage.base import Ask, Changes, Entry, Kept, News, Projected, Ref, StoreDown
+from ramify.storage.clickhouse_known import NEAR, Known
 from ramify.storage.clickhouse_pieces import Pieces
 from ramify.storage.clickhouse_rows import PLAIN, entries_of, replaced, row_of, source
 from ramify.storage.clickhouse_schema import PROJECTIONS, literal, name
@@ -61,6 +62,8 @@ class ClickHouse:
         self._pieces = Pieces(lambda: self.server)
         self._folder = Folder(self._pieces)
         self.server = ClickHouseServer(options, database, cluster, self._forget, busy_seconds)
+        self._known = Known()
+        self.server.committed = self._known.committed
         self.search = ClickHouseSearch(self)
         self._prepare()
 
@@ -180,14 +183,20 @@ class ClickHouse:
             return seen
         return msgspec.structs.replace(seen, body=unfold(self._pieces, form, folded))
 
+    def _may_hold(self, space: str, name: object) -> bool:
+        return self._known.may_hold(self.server, space, name)
+
     # -- rows and keys -----------------------------------------------------------------------------------------------
 
     def between(self, first: int, last: int, most: int) -> list[tuple[int, int, str]]:
+        if first >> NEAR == last >> NEAR and not self._may_hold("keys", first >> NEAR):
+            return []
         rows = self._read("key, moment, id", "keys", f"key BETWEEN {first} AND {last}", f"ORDER BY key, moment, id LIMIT {most}")
         return [(key, at, ref) for key, at, ref in rows]
 
     def find(self, keys: Sequence[int]) -> dict[int, list[Entry]]:
         found: dict[int, list[Entry]] = {}
+        keys = [key for key in keys if self._may_hold("keys", key >> NEAR)]
         for start in range(0, len(keys), CHUNK):
             chunk = literal(keys[start : start + CHUNK])
             for key, at, ref in self._read(
@@ -197,12 +206,16 @@ class ClickHouse:
         return found
 
     def span(self, key: int, low: int, high: int, limit: int, newest: bool) -> list[Entry]:
+        if not self._may_hold("keys", key >> NEAR):
+            return []
         way = "DESC" if newest else "ASC"
         rows = self._read("moment, id", "keys", f"key = {key} AND moment BETWEEN {low} AND {high}", f"ORDER BY moment {way}, id {way} LIMIT {limit}")
         found = [(at, ref) for at, ref in rows]
         return found[::-1] if newest else found
 
     def load(self, table: str, id: str) -> Entity | None:
+        if not self._may_hold(table, id):
+            return None
         rows = self._read("doc", table, f"key = 0 AND moment = 0 AND id = {literal(id)}")
         return _decoders[table].decode(rows[0][0]) if rows else None
 

@@ -9,7 +9,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -75,6 +75,8 @@ class ClickHouseServer:
         self._stale = self._closed = self._lost = False
         self.state = State()
         self.turn = 0
+        self.taken = 0  # the number before this turn
+        self.committed: Callable[[Iterable[Place], int, int], None] = lambda places, before, number: None
         self.pending: dict[Place, dict[str, Any]] = {}
         try:
             settings = {**SETTINGS, **(CLUSTER if cluster else {})}
@@ -166,6 +168,7 @@ class ClickHouseServer:
 
     def _begin(self, before: int) -> None:
         self.turn += 1
+        self.taken = before
         if before != self._known:
             self._stale = True
             self._forget()
@@ -177,6 +180,7 @@ class ClickHouseServer:
                 self._lost = True
                 raise StoreDown("another writer took the turn of this one")
             self._known = self._number
+            self.committed(self.pending, self.taken, self._number)
             self.pending = {}
 
     def _undo(self) -> None:
