@@ -8,7 +8,7 @@ pytest.importorskip("clickhouse_connect", reason="no driver for ClickHouse: pip 
 
 from ramify.storage import clickhouse_schema, postgres_schema
 from ramify.storage.clickhouse import open_clickhouse
-from ramify.storage.columns import COLUMNS
+from ramify.storage.columns import COLUMNS, OPTIONAL
 
 
 def test_one_server_has_one_table_that_drops_numbers_used_before() -> None:
@@ -35,9 +35,10 @@ def test_a_cluster_has_copies_on_one_shard_and_a_table_that_finds_it() -> None:
 
 
 def test_every_column_has_the_kind_that_it_has_elsewhere() -> None:
-    kinds = {"bigint": "Int64", "text": "String"}
-    for columns in COLUMNS.values():
-        assert {name: clickhouse_schema.TYPES[name] for name in columns} == {name: kinds[postgres_schema.kind_of(name)] for name in columns}
+    kinds = {"bigint": "Int64", "text": "String", "float8": "Float64"}
+    for name in {name for columns in COLUMNS.values() for name in columns}:
+        kind = kinds[postgres_schema.kind_of(name)]
+        assert clickhouse_schema.TYPES[name] == (f"Nullable({kind})" if name in OPTIONAL else kind)
 
 
 @pytest.mark.parametrize(("value", "written"), [(-3, "-3"), ("it's \\ \x00", r"'it\'s \\ \0'"), ([1, "a"], "(1, 'a')")])

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from ramify.storage.columns import COLUMNS
+from ramify.storage.columns import COLUMNS, NUMBERS, OPTIONAL
 
-NUMBERS = frozenset({"block", "started", "opened", "active", "position", "at", "updated", "seq", "recorded"})
 WINDOW = 10_000
 """So many of the last inserts are remembered by their number, which nobody can use a second time."""
 KEY = ("space", "key", "moment", "id")
@@ -21,11 +20,19 @@ PROJECTIONS = (*COLUMNS, "keys", "refs", "unreadable")
 
 def columns() -> dict[str, str]:
     asked = sorted({name for names in COLUMNS.values() for name in names})
-    return {**FIXED, **{name: "Int64" if name in NUMBERS else "String" for name in asked}}
+    return {**FIXED, **{column: kind_of(column) for column in asked}}
+
+
+def kind_of(column: str) -> str:
+    kind = "Float64" if column == "certainty" else "Int64" if column in NUMBERS else "String"
+    return f"Nullable({kind})" if column in OPTIONAL else kind
 
 
 TYPES = columns()
-EMPTY: dict[str, Any] = {name: 0 if "Int" in kind else "" if name not in ("digest", "doc", "payload") else b"" for name, kind in TYPES.items()}
+EMPTY: dict[str, Any] = {
+    name: None if "Nullable" in kind else 0 if "Int" in kind else b"" if name in ("digest", "doc", "payload") else ""
+    for name, kind in TYPES.items()
+}
 
 
 def name(text: str) -> str:

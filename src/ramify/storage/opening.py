@@ -10,10 +10,10 @@ from ramify.storage.sqlite import open_sqlite
 def open_store(url: str, create: bool = True, busy_seconds: float = 5.0) -> Store:
     if url == "memory:":
         return open_sqlite(url)
-    if url.startswith(("postgresql://", "postgres://")):
+    if url.startswith(("postgresql://", "postgres://", "clickhouse://")):
         return open_server(url, busy_seconds)
     if not url.startswith("sqlite:"):
-        raise UserMistake(f"no engine for the store {url!r}", "use sqlite:PATH, postgresql://HOST/DATABASE or memory:")
+        raise UserMistake(f"no engine for the store {url!r}", "use sqlite:PATH, postgresql://HOST/DATABASE, clickhouse://HOST/DATABASE or memory:")
     path = Path(url.removeprefix("sqlite:")).expanduser()
     if not create and not path.exists():
         raise UserMistake(f"there is no store at {path}", "capture something first: ramify run COMMAND, or ramify import FILE")
@@ -22,8 +22,13 @@ def open_store(url: str, create: bool = True, busy_seconds: float = 5.0) -> Stor
 
 def open_server(url: str, busy_seconds: float) -> Store:
     """The driver is an extra: who keeps a file on a laptop need not have it."""
+    extra = "clickhouse" if url.startswith("clickhouse:") else "postgres"
     try:
+        if extra == "clickhouse":
+            from ramify.storage.clickhouse import open_clickhouse
+
+            return open_clickhouse(url, busy_seconds)
         from ramify.storage.postgres import open_postgres
     except ImportError as problem:
-        raise UserMistake(f"the driver for {url.split('://')[0]} is not installed ({problem})", "pip install 'ramify[postgres]'") from problem
+        raise UserMistake(f"the driver for {url.split('://')[0]} is not installed ({problem})", f"pip install 'ramify[{extra}]'") from problem
     return open_postgres(url, busy_seconds)
