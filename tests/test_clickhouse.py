@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests import clickhouse
+from tests.contracts.engines import ENGINES
 
+if "clickhouse" not in ENGINES:
+    pytest.skip("slow: make clickhouse runs it", allow_module_level=True)
 if why := clickhouse.missing():
     assert not os.environ.get("CI"), why
     pytest.skip(why, allow_module_level=True)

@@ -53,6 +53,11 @@ def open_clickhouse(url: str, busy_seconds: float = 5.0) -> "ClickHouse":
         raise UserMistake(f"the store {shown} cannot be opened: {problem}", "is the server up, and may you make this database?") from problem
 
 
+NO_FORGETTING = UserMistake(
+    "a store on ClickHouse cannot forget yet", "copy what is to stay to another store, or drop the database"
+)
+
+
 class ClickHouse:
     """What is appended inside `exclusive` is gathered, and written when that ends. Until then its owner finds the
     observations, facts and the end of the log as they will be, and rows and keys as they were."""
@@ -135,10 +140,10 @@ class ClickHouse:
             self.server.pending["observations", seq, 0, id] = {"gone": 1}
             self.server.pending["seen", 0, 0, id] = {"gone": 1}
 
-    def take_projections(self, other: Projected) -> None:
+    def take_projections(self, other: Projected, tables: Sequence[str] | None = None) -> None:
         """Only what differs is written, so that it is one insert unless very much does."""
         with self.server.writing():
-            for table in PROJECTIONS:
+            for table in tables or PROJECTIONS:
                 names = ["id", *COLUMNS[table], "doc"] if table in COLUMNS else PLAIN[table]
                 for place, values in replaced(table, names, self.projected(table, names), other.projected(table, names)):
                     self.server.pending[place] = values
@@ -248,6 +253,35 @@ class ClickHouse:
             for prefix in ("", "inner_")
         )
         return self.server.read(f"WITH {tables} {written}", wide=True)
+
+    def get(self, ids: Sequence[int]) -> dict[int, tuple[int, bytes]]:
+        return self._pieces.get(ids)
+
+    def distrust(self) -> None:
+        self.server.distrust()
+
+    # -- what is not there yet -----------------------------------------------------------------------------------------
+
+    def forget(self, ids: Sequence[str]) -> int:
+        raise NO_FORGETTING
+
+    def bodies(self, after: int, limit: int) -> list[tuple[int, int, bytes]]:
+        raise NO_FORGETTING
+
+    def blobs(self, after: int, limit: int) -> list[tuple[int, int]]:
+        raise NO_FORGETTING
+
+    def drop_blobs(self, ids: Sequence[int]) -> None:
+        raise NO_FORGETTING
+
+    def drop_facts(self, names: Sequence[str]) -> None:
+        raise NO_FORGETTING
+
+    def keys_after(self, place: tuple[int, int, str], limit: int) -> list[tuple[int, int, str]]:
+        raise NO_FORGETTING
+
+    def shrink(self) -> None:
+        raise NO_FORGETTING
 
     def sql(self, query: str, bounds: Bounds) -> Rows:
         raise UserMistake("SQL over the views is not there yet for a store on ClickHouse", "copy it to a file: ramify copy FROM sqlite:PATH")
