@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 from ramify.model.observation import Record
+from ramify.protocols.adcp.keep import Entry, keep
 from tests import event_story
 from tests.browser.world import World
 from tests.linking.a2a_builder import Connection, Wire, message, record
@@ -22,20 +24,22 @@ def a2a_case(name: str) -> list[Record]:
 def show_a2a(server: World, name: str) -> str:
     """The id of the run's root."""
     server.see(a2a_case(name))
-    return newest_root(server)
+    return newest_root(server, "a2a")
 
 
 def show_mesh(server: World, name: str) -> str:
     server.see(observed(lines(name)))
-    return newest_root(server)
+    return newest_root(server, "sam")
 
 
 def show_log(server: World, name: str) -> None:
-    server.see(event_story.records(event_story.lines(name)))
+    entries = zip(count(event_story.START, 1000), event_story.lines(name), strict=False)
+    server.see(keep(line, Entry("default", at, "local", at=at, identity=f"{name} {at}")) for at, line in entries)
 
 
-def newest_root(server: World) -> str:
-    return str(server.served.questions.tasks(roots=True)["items"][0]["id"])
+def newest_root(server: World, protocol: str) -> str:
+    roots = server.served.questions.tasks(roots=True, limit=0)["items"]
+    return str(next(task["id"] for task in roots if any(ref["protocol"] == protocol for ref in task["refs"])))
 
 
 class Agents(Wire):

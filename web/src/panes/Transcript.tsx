@@ -253,7 +253,7 @@ function Card({ tool, child, run, depth, select }: CardProperties) {
       <header onClick={() => select(`task:${id}`)}>
         <Status status={status} />
         <span className="to">
-          {firstLine(tool.name || "inside", 30)} → <b>{firstLine(child?.agent_type ?? node?.agent ?? "agent", 40)}</b>
+          {firstLine(tool.name || "inside", 30)} → <b>{firstLine(child?.agent_type || node?.agent || (child?.agent === null && status === "unknown" ? "no agent known" : "agent"), 40)}</b>
         </span>
         <span className="title">{firstLine(child?.title || node?.title || NO_PROMPT, 90)}</span>
         <CertaintyMark certainty={child?.link?.certainty ?? null} rule={child?.link?.rule} />
@@ -262,14 +262,20 @@ function Card({ tool, child, run, depth, select }: CardProperties) {
           open
         </Link>
       </header>
-      <p className="asked">
-        <span className="author agent-author">written by the agent</span> {firstLine(asked, 240)}
-      </p>
+      {asked && (
+        <p className="asked">
+          <span className="author agent-author">written by the agent</span> {firstLine(asked, 240)}
+        </p>
+      )}
       <footer>
         {node && (
           <span>
-            {count(node.tools, "tool")} · {duration(took)} · {money(node.sums.cost)}
-            {node.sums.tasks > 1 ? ` · ${count(node.sums.tasks - 1, "sub-task")}` : ""}
+            {[
+              ...(node.tools || node.calls ? [count(node.tools, "tool")] : []),
+              duration(took),
+              ...(node.sums.calls ? [money(node.sums.cost)] : []),
+              ...(node.sums.tasks > 1 ? [count(node.sums.tasks - 1, "sub-task")] : []),
+            ].join(" · ")}
           </span>
         )}
         <button type="button" className="quiet" aria-expanded={open} disabled={depth >= DEEPEST} onClick={() => adjust({ toggled: toggle(view.toggled, id) })}>
