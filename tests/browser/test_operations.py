@@ -174,3 +174,14 @@ def test_the_pages_of_the_event_log_have_keys_and_places_in_the_rail(server: Wor
     person.presses("g", "e")
     expect(person.page.get_by_role("heading", name="Events")).to_be_visible()
     expect(person.page.get_by_role("navigation", name="pages").get_by_role("link", name="Events")).to_have_attribute("aria-current", "page")
+
+
+def test_an_operation_of_two_sessions_is_opened_as_the_one_whose_event_was_read(server: World, person: Person) -> None:
+    post(server, *FANOUT)
+    post(server, FANOUT[0])  # another program, the same name
+    person.opens(f"{server.url}/events")
+    events = person.page.get_by_role("list", name="events, newest first").get_by_role("listitem")
+    expect(events).to_have_count(1)
+    events.first.locator("summary").click()
+    events.first.get_by_role("link", name="its operation").click()
+    person.sees("1 agent: 1 pending, 1 event")

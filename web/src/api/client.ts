@@ -103,8 +103,10 @@ async function eventsOf(session: string, wanted: EventFilter, more: Parameters):
   return (await asked<Enveloped<EventList>>(url)).data;
 }
 
-/** By any of its ids: first whose it is, then everything about it. */
-async function operationOf(id: string): Promise<OperationDetail> {
+/** By any of its ids: first whose it is, unless that is known, then everything about it. */
+async function operationOf(id: string, session: string): Promise<OperationDetail> {
+  const known = session ? (await asked<Enveloped<OperationDetail>>(sessionAddress(session, `operations/${one(id)}`))).data : null;
+  if (known?.exists) return known;
   const { operation } = await get<{ operation: Operation }>(`all/operations/${one(id)}`);
   return (await asked<Enveloped<OperationDetail>>(sessionAddress(operation.session, `operations/${one(operation.operationId)}`))).data;
 }

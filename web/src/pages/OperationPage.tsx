@@ -18,7 +18,8 @@ import { AgentChip, useNews } from "./Operations";
 import { NotFound } from "./Unknown";
 
 export function OperationPage({ id }: { id: string }) {
-  const answer = useAnswer(() => api.operation(id), id);
+  const { view } = useNavigation();
+  const answer = useAnswer(() => api.operation(id, view.session), `${id} ${view.session}`);
   const sessions = useAnswer(() => api.sessions(), "sessions");
   const again = () => {
     answer.again();
