@@ -54,7 +54,8 @@ class SqliteFile:
             self.path or ":memory:", timeout=self._busy_seconds, isolation_level=None, check_same_thread=False,
             cached_statements=256,
         )
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # heeded while the file is empty
+        if not connection.execute("PRAGMA page_count").fetchone()[0]:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # in a file that holds anything this would be a write
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         connection.execute("PRAGMA secure_delete = FAST")  # where it costs no further page, what goes is overwritten
         connection.execute("PRAGMA temp_store = MEMORY")
