@@ -221,7 +221,7 @@ class Ingest:
         unreadable: list[tuple[str, int, str]] = []
         kept = [self._take(seen, unreadable) for seen in batch]
         problems = reporting.settle(self.world, self.prices.price)
-        unreadable += [(problem.observation, problem.at, problem.reason) for problem in problems]
+        unreadable += [(problem.observation, self._time_of(problem), problem.reason) for problem in problems]
         sums.compare(self.world)
         loops.count_again(self.world)
         rows = self.world.dirty
@@ -276,6 +276,11 @@ class Ingest:
             self._take_report(seen, unreadable)
             return Kept(seen, self._pieces.layout(seen.body) if seen.format == sam.FORMAT else None)
         return Kept(seen)
+
+    def _time_of(self, problem: Unreadable) -> int:
+        """Its own, whatever was being read when it turned out: a damaged frame may be met by way of another one."""
+        seen = self.reader.record(problem.observation)
+        return seen.at if seen is not None else problem.at
 
     def _take_report(self, seen: Record, unreadable: list[tuple[str, int, str]]) -> None:
         self.reader.records[seen.id] = seen

@@ -39,7 +39,7 @@ class Engine(Struct, frozen=True):
 ENGINES = {
     "memory": Engine(lambda folder: "memory:", lasting=False),
     "sqlite": Engine(lambda folder: f"sqlite:{folder}/store.db", lasting=True),
-    "postgres": Engine(lambda folder: schema_of(folder), lasting=True, missing=postgres.missing()),
+    "postgres": Engine(lambda folder: schema_of(folder), lasting=True, missing=postgres.missing(), examples=30),
 }
 if os.environ.get("RAMIFY_TEST_CLICKHOUSE"):  # slow, and not complete: `make clickhouse`
     ENGINES["clickhouse"] = Engine(lambda folder: database_of(folder), lasting=True, missing=clickhouse.missing(), examples=8)

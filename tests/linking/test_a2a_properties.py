@@ -4,7 +4,7 @@ import base64
 import random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -186,6 +186,7 @@ def test_where_slices_are_cut_makes_no_difference(seed: int) -> None:
 
 
 @settings(max_examples=80, deadline=None)
+@example(349218)
 @given(st.integers(0, 2**32))
 def test_frames_that_were_damaged_on_the_way_harm_nothing_else(seed: int) -> None:
     """Bytes turned over at random: numbers, names, ids and bodies that are not what they were, doubles among them."""

@@ -77,7 +77,7 @@ def test_the_session_answers_every_question(home: Path) -> None:
     assert asked(home, "why", session).count("agent-id-in-result") == 3
     assert "echo c" in asked(home, "tools", session)
     assert "echo c" in asked(home, "search", "echo")
-    assert "Part b done." in asked(home, "search", "Part b done").splitlines()[1]
+    assert any("Part b done." in line for line in asked(home, "search", "Part b done").splitlines()[1:])
     assert "8 calls" in asked(home, "stats")
 
 
