@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-from ramify.model.entity import Entity
+from ramify.model.entity import SHOWN, Entity
 
 Rows = dict[tuple[str, str], Entity | None]
 Batch = tuple[int, Rows]
@@ -92,7 +92,7 @@ class Hub:
         if rows is None:
             self._start_anew(seq)
             return
-        shown = {place: copy.copy(row) for place, row in rows.items() if place[0] != "lines"}
+        shown = {place: copy.copy(row) for place, row in rows.items() if place[0] in SHOWN}
         with self._lock:
             self._recent.append((seq, shown))
             self._remembered += len(shown)

@@ -20,7 +20,7 @@ from typing import IO, Any, cast
 
 import msgspec
 
-from ramify.model.entity import TABLES, Entity
+from ramify.model.entity import SHOWN, TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation, Request, Response
 from ramify.pipeline import Pipeline, weight
@@ -234,7 +234,7 @@ class Wire:
         if rows is None:
             self.send({"seq": seq})
             return
-        listed = [(table, id, _encode(row) if row is not None else None) for (table, id), row in rows.items() if table != "lines"]
+        listed = [(table, id, _encode(row) if row is not None else None) for (table, id), row in rows.items() if table in SHOWN]
         self.send({"seq": seq}, _encode(listed))
 
 

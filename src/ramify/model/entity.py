@@ -516,3 +516,5 @@ TABLES: dict[str, type[Entity]] = {
     "events": Logged,
     "sessions": EventSession,
 }
+SHOWN = frozenset({"calls", "tasks", "tools", "conversations", "corrections", "operations", "artifacts"})
+"""Tables of which live readers are told; what a fold remembers, for one, may be large and is nobody's to see."""

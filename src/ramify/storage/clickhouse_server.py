@@ -18,6 +18,8 @@ import msgspec
 from clickhouse_connect.driver.exceptions import ClickHouseError, DatabaseError, OperationalError
 from urllib3.exceptions import HTTPError
 
+from ramify.model.entity import SHOWN
+from ramify.storage.background import in_background
 from ramify.storage.base import News, StoreDown
 from ramify.storage.clickhouse_schema import EMPTY, TYPES, literal, name, statements
 
@@ -27,7 +29,6 @@ LEASE = 6.0  # seconds without a new number after which a turn is anybody's
 BEAT = 2.0
 RING = 4096  # so many of the last news are kept
 NOTICE_ROWS = 1000
-SHOWN = frozenset({"calls", "tasks", "tools", "conversations", "corrections", "operations", "artifacts"})
 PASSING = frozenset({159, 164, 198, 202, 203, 209, 210, 236, 241, 242, 243, 252, 285, 286, 319, 394, 425, 499, 999})
 """Codes of the server's own trouble: no time, memory, space, connection or leader. Others would come again."""
 SETTINGS = {
@@ -255,15 +256,7 @@ class ClickHouseServer:
         self.pending[place] = {"doc": msgspec.msgpack.encode((self.name, seq, told))}
 
     def follow(self, tell: News) -> Callable[[], None]:
-        ended = threading.Event()
-        thread = threading.Thread(target=self._hear, args=(tell, ended), name="ramify-news", daemon=True)
-        thread.start()
-
-        def end() -> None:
-            ended.set()
-            thread.join(timeout=5)
-
-        return end
+        return in_background(lambda ended: self._hear(tell, ended))
 
     def _hear(self, tell: News, ended: threading.Event) -> None:
         """By asking twice a second how far the numbers go."""

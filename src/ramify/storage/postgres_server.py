@@ -12,7 +12,9 @@ import msgspec
 import psycopg
 from psycopg import Connection, sql
 
+from ramify.model.entity import SHOWN
 from ramify.model.mistake import UserMistake
+from ramify.storage.background import in_background
 from ramify.storage.base import News, StoreDown
 from ramify.storage.postgres_direct import statements
 from ramify.storage.postgres_schema import STEPS
@@ -21,7 +23,6 @@ LOCK = 0x52414D49  # "RAMI"
 OUR_FAULT = (psycopg.IntegrityError, psycopg.DataError, psycopg.ProgrammingError, psycopg.NotSupportedError)
 """Trying the same again would fail again; everything else is the server's or the network's trouble."""
 Row = tuple[Any, ...]
-SHOWN = frozenset({"calls", "tasks", "tools", "conversations", "corrections", "operations", "artifacts"})
 NOTICE_ROWS = 100  # a notice may have 8,000 bytes
 
 
@@ -233,15 +234,7 @@ class PostgresServer:
         return f"ramify.{self.schema}"
 
     def follow(self, tell: News) -> Callable[[], None]:
-        ended = threading.Event()
-        thread = threading.Thread(target=self._hear, args=(tell, ended), name="ramify-news", daemon=True)
-        thread.start()
-
-        def end() -> None:
-            ended.set()
-            thread.join(timeout=5)
-
-        return end
+        return in_background(lambda ended: self._hear(tell, ended))
 
     def _hear(self, tell: News, ended: threading.Event) -> None:
         """On a connection of its own, made again when it breaks: what was said meanwhile is not known."""
