@@ -15,6 +15,7 @@ from ramify.model.sketch import Sketch
 from ramify.storage.base import Ask, Bounds, Changes, Entry, Kept, News, Projected, Ref, Rows, Sifted, StoreDown, Test
 from ramify.storage.columns import COLUMNS, columns_of
 from ramify.storage.fold import Folder, unfold
+from ramify.storage.page_query import count_query, page_query
 from ramify.storage.postgres_direct import PostgresMesh, ask_directly
 from ramify.storage.postgres_schema import PROJECTIONS, kind_of
 from ramify.storage.postgres_search import PostgresSearch
@@ -235,17 +236,7 @@ class Postgres:
         return _decoders[table].decode(rows[0][0]) if rows else None
 
     def page(self, table: str, ask: Ask) -> list[Entity]:
-        clauses, parameters = equal(ask.where, ask.without)
-        for column, bounds in ask.within.items():
-            clauses.append(f'"{column}" BETWEEN %s AND %s')
-            parameters += bounds
-        direction, compare = ("ASC", ">") if ask.ascending else ("DESC", "<")
-        if ask.behind is not None:
-            clauses.append(f"({ask.order}, id) {compare} (%s, %s)")
-            parameters += ask.behind
-        where = f"WHERE {' AND '.join(clauses)}" if clauses else ""
-        query = f"SELECT doc FROM {table} {where} ORDER BY {ask.order} {direction}, id {direction} LIMIT %s"
-        return [_decoders[table].decode(row[0]) for row in self._read(query, (*parameters, ask.limit))]
+        return [_decoders[table].decode(row[0]) for row in self._sifted(*page_query(table, ask))]
 
     def sift(self, table: str, ask: Ask, tests: Sequence[Test], most: int) -> Sifted:
         page = Sifting(self._sifted, table, ask, tests, FOLDED)
@@ -282,9 +273,7 @@ class Postgres:
         return found
 
     def count(self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None) -> int:
-        clauses, parameters = equal(where or {}, without or {})
-        query = f"SELECT count(*) FROM {table}" + (f" WHERE {' AND '.join(clauses)}" if clauses else "")
-        return int(self._read(query, parameters)[0][0])
+        return int(self._sifted(*count_query(table, where or {}, without or {}))[0][0])
 
     def refs(self, value: str) -> list[Ref]:
         return [Ref(*row) for row in self._read("SELECT value, kind, entity, id FROM refs WHERE value = %s", (text(value),))]
@@ -410,16 +399,3 @@ def plain(value: Any) -> Any:
 def text(value: str) -> str:
     """PostgreSQL's texts hold every character but one."""
     return value.replace("\x00", "\ufffd") if "\x00" in value else value
-
-
-def equal(where: dict[str, str], without: dict[str, str]) -> tuple[list[str], list[Any]]:
-    """`running` is written out: the planner uses the small index of what runs only where it can see the word."""
-    clauses, parameters = list[str](), list[Any]()
-    for column, value in where.items():
-        if (column, value) == ("status", "running"):
-            clauses.append("status = 'running'")
-        else:
-            clauses.append(f'"{column}" = %s')
-            parameters.append(text(value))
-    clauses += [f'"{column}" <> %s' for column in without]
-    return clauses, [*parameters, *map(text, without.values())]

@@ -17,9 +17,10 @@ from ramify.storage.columns import UPSERT, columns_of
 from ramify.storage.direct import ask_directly
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.mesh_tables import ENDING as MESH
+from ramify.storage.page_query import count_query, page_query
 from ramify.storage.schema import PROJECTIONS, STEPS
 from ramify.storage.search import Search
-from ramify.storage.sifting import Sifting, written_out
+from ramify.storage.sifting import Sifting
 from ramify.storage.sqlite_file import SqliteFile
 
 NEWEST = 64
@@ -247,17 +248,7 @@ class Sqlite:
         return _decoders[table].decode(rows[0][0]) if rows else None
 
     def page(self, table: str, ask: Ask) -> list[Entity]:
-        clauses, parameters = _equal(ask.where, ask.without)
-        for column, bounds in ask.within.items():
-            clauses.append(f"{column} BETWEEN ? AND ?")
-            parameters += bounds
-        direction, compare = ("ASC", ">") if ask.ascending else ("DESC", "<")
-        if ask.behind is not None:
-            clauses.append(f"({ask.order}, id) {compare} (?, ?)")
-            parameters += ask.behind
-        where = f"WHERE {' AND '.join(clauses)}" if clauses else ""
-        sql = f"SELECT doc FROM {table} {where} ORDER BY {ask.order} {direction}, id {direction} LIMIT ?"
-        return [_decoders[table].decode(row[0]) for row in self._read(sql, (*parameters, ask.limit))]
+        return [_decoders[table].decode(row[0]) for row in self._read(*page_query(table, ask))]
 
     def sift(self, table: str, ask: Ask, tests: Sequence[Test], most: int) -> Sifted:
         page = Sifting(self._read, table, ask, tests)
@@ -289,9 +280,7 @@ class Sqlite:
         return found
 
     def count(self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None) -> int:
-        clauses, parameters = _equal(where or {}, without or {})
-        sql = f"SELECT count(*) FROM {table}" + (f" WHERE {' AND '.join(clauses)}" if clauses else "")
-        return int(self._read(sql, parameters)[0][0])
+        return int(self._read(*count_query(table, where or {}, without or {}))[0][0])
 
     def refs(self, value: str) -> list[Ref]:
         return [Ref(*row) for row in self._read("SELECT value, kind, entity, id FROM refs WHERE value = ?", (value,))]
@@ -382,12 +371,6 @@ class Sqlite:
 
 def _columns(table: str, doc: bytes) -> tuple[Any, ...]:
     return columns_of(_decoders[table].decode(doc))
-
-
-def _equal(where: dict[str, str], without: dict[str, str]) -> tuple[list[str], list[Any]]:
-    clauses, rest = written_out(where)
-    clauses += [*(f"{column} = ?" for column in rest), *(f"{column} <> ?" for column in without)]
-    return clauses, [*rest.values(), *without.values()]
 
 
 def _mistake(url: str, text: str) -> UserMistake:
