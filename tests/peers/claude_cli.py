@@ -8,7 +8,7 @@ import importlib.util
 import json
 import os
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from signal import Signals
@@ -100,12 +100,14 @@ async def run_story(
     folder: Path,
     held: Callable[[], Awaitable[None]] | None = None,
     variables: Mapping[str, str] | None = None,
+    more: Sequence[str] = (),
 ) -> CliRun:
     """`folder` is the client's whole world. `held` returns once a story that is to be stopped may be."""
     for name in ("home", "config", "work"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     child = await asyncio.create_subprocess_exec(
         *arguments(story),
+        *more,
         cwd=folder / "work",
         env={**environment(base_url, folder), **(variables or {})},
         stdin=asyncio.subprocess.DEVNULL,

@@ -33,6 +33,7 @@ COMMANDS = (
     Command("search", FIND, "listing", "full text over everything that was said"),
     Command("sql", FIND, "querying", "one SQL query over everything, read-only; without one, what can be asked"),
     Command("stats", FIND, "listing", "totals"),
+    Command("mcp", FIND, "mcp", "the same questions for agents: an MCP server on standard input and output"),
     Command("tree", ASK, "asking", "a task and everything it started; a conversation and its roots"),
     Command("show", ASK, "asking", "everything known about it"),
     Command("messages", ASK, "asking", "what was said, as a conversation"),

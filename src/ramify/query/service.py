@@ -164,7 +164,7 @@ class Questions:
     def tree(self, id: str) -> Answer:
         table, row = resolve(self.store, id, ("tasks", "conversations", "calls", "tools", "operations"))
         if isinstance(row, Call | ToolCall):
-            row = self._task_above(row)
+            row = self.task_above(row)
         if isinstance(row, Task):
             return self._trees([row])[0]
         if isinstance(row, Operation):
@@ -189,14 +189,14 @@ class Questions:
         seq = self.seq()
         _, row = resolve(self.store, id, ("tasks", "conversations", "calls", "tools"))
         if isinstance(row, Call | ToolCall):
-            row = self._task_above(row)
+            row = self.task_above(row)
         assert isinstance(row, Task | Conversation)
         return {"seq": seq, **outline(self.store, row, self.patience)}
 
     def subtasks(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
         """Of a task; of one model call or tool call, those that it started."""
         _, row = resolve(self.store, id, ("tasks", "calls", "tools"))
-        task = row if isinstance(row, Task) else self._task_above(row) if isinstance(row, Call | ToolCall) else None
+        task = row if isinstance(row, Task) else self.task_above(row) if isinstance(row, Call | ToolCall) else None
         assert task is not None
         under = family.descend(self.store, [task])
         direct = under.get(task.id, [])
@@ -205,7 +205,8 @@ class Questions:
         elif isinstance(row, ToolCall):
             direct = [child for child in direct if child.id == row.child or child.id in row.children]
         found = [one for child in direct for one in (child, *_flat(under, child.id))] if tree else direct
-        return self._cut(task_shapes(self.store, found, self.patience), limit, cursor)
+        page, after = cut(found, limit, cursor)
+        return {"items": task_shapes(self.store, page, self.patience, under), "next": after}
 
     def tools(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
         calls = self._calls_of(id, tree)
@@ -285,7 +286,7 @@ class Questions:
     def files(self, id: str) -> dict[str, int]:
         """For every task of a tree, how many files the tools of it and of those under it were about."""
         _, row = resolve(self.store, id, ("tasks", "conversations", "calls"))
-        task = self._task_above(row) if isinstance(row, Call) else row
+        task = self.task_above(row) if isinstance(row, Call) else row
         roots = self._tasks_of(task.id) if isinstance(task, Conversation) else [task] if isinstance(task, Task) else []
         return files.count(self.store, roots)
 
@@ -312,7 +313,7 @@ class Questions:
         assert isinstance(row, Conversation)
         return row
 
-    def _task_above(self, row: Call | ToolCall) -> Task:
+    def task_above(self, row: Call | ToolCall) -> Task:
         if isinstance(row, ToolCall) and isinstance(owner := self.store.load("tasks", row.task), Task):
             return owner
         call = row if isinstance(row, Call) else self.store.load("calls", row.call)
@@ -336,10 +337,6 @@ class Questions:
             assert isinstance(row, Task)
             rows = self.store.among("calls", "task", self._task_ids(row, tree))
         return sorted((call for call in rows if isinstance(call, Call)), key=lambda call: (call.started, call.id))
-
-    def _cut(self, items: list[Answer], limit: int, cursor: str | None) -> Answer:
-        page, after = cut(items, limit, cursor)
-        return {"items": page, "next": after}
 
     def _trees(self, roots: list[Task]) -> list[Answer]:
         under = family.descend(self.store, roots)

@@ -1,0 +1,39 @@
+"""`ramify mcp`: the questions for agents, as an MCP server on standard input and output."""
+
+import sys
+from contextlib import ExitStack
+
+from ramify.cli.contract import Opened
+from ramify.cli.parser import Parser, add_settings
+from ramify.cli.session import Part, Session
+from ramify.mcp.tools import tools_over
+from ramify.mcp.wire import serve
+from ramify.query.service import Questions
+
+
+def options(parser: Parser) -> None:
+    add_settings(parser, "store")
+
+
+def speak(session: Session) -> int:
+    if sys.stdin.isatty():
+        session.output.say("speaking MCP on standard input and output: an agent's client starts this, for example")
+        session.output.say("  claude mcp add ramify -- ramify mcp")
+    with ExitStack() as stack:
+        found: list[Opened] = []
+
+        def questions() -> Questions:
+            if not found:
+                found.append(stack.enter_context(session.opened()))
+            return found[0].questions
+
+        serve(sys.stdin.buffer, write, tools_over(questions))
+    return 0
+
+
+def write(line: bytes) -> None:
+    sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+
+
+FAMILY = {"mcp": Part(options, speak)}
