@@ -14,10 +14,9 @@ from ramify.model.entity import Call, Message, Note, ToolCall
 from ramify.model.event import MessageSaid
 from ramify.model.kept_text import kept_texts
 from ramify.model.observation import Observation, Record, Request, Response
-from ramify.protocols.anthropic.decode import is_model_call, plain_body, read_answer
 from ramify.protocols.anthropic.normal import blocks_of, normal_text, result_text
-from ramify.protocols.anthropic.wire import Envelope, read_envelope
 from ramify.protocols.claude import decode as claude
+from ramify.protocols.model_api import is_model_call, messages_of, read_answer
 from ramify.storage.base import Store, Words
 
 LONGEST = 200_000  # characters of one text; the rest of a giant result is found by looking, not by searching
@@ -59,13 +58,13 @@ def words_of(store: Store, seen: Observation) -> list[Words]:
 
 def _asked(store: Store, seen: Request) -> list[Words]:
     call = store.load("calls", ids.call_id(seen.id))
-    envelope = read_envelope(plain_body(seen.body, seen.headers))
-    if not isinstance(call, Call) or call.attempt_of or not isinstance(envelope, Envelope):
+    if not isinstance(call, Call) or call.attempt_of:
         return []
+    messages = messages_of(seen)
     found: list[Words] = []
-    for index in range(call.new_message, len(envelope.messages)):
+    for index in range(call.new_message, len(messages)):
         try:
-            message = msgspec.json.decode(envelope.messages[index])
+            message = msgspec.json.decode(messages[index])
         except (msgspec.MsgspecError, RecursionError):
             continue
         first = call.new_block if index == call.new_message else 0

@@ -16,7 +16,7 @@ from ramify.model.event import Event, MessageSaid, ModelAnswered, ModelCalled, U
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.prices import Tokens
 from ramify.naming import refs_of
-from ramify.protocols.anthropic import decode as anthropic
+from ramify.protocols import model_api
 from ramify.protocols.anthropic.answer import Answer
 from ramify.protocols.anthropic.bodies import Bodies, Reading
 from ramify.protocols.claude import decode as claude
@@ -48,7 +48,7 @@ class Reader:
     def __init__(self, store: Store, log: Store | None = None) -> None:
         self.store = store
         self.log = log or store
-        self.bodies = Bodies()
+        self.bodies = {api.name: Bodies(api) for api in model_api.APIS}
 
     def between(self, first: int, last: int, most: int) -> list[tuple[int, int, str]]:
         return self.store.between(first, last, most)
@@ -74,22 +74,22 @@ class Reader:
         return self.read_call(seen, self.read_body(seen))[0] if isinstance(seen, Request) else None
 
     def read_body(self, seen: Request) -> Reading | str:
-        body = anthropic.plain_body(seen.body, seen.headers)
-        session = anthropic.header(seen.headers, "x-claude-code-session-id")
-        agent = anthropic.header(seen.headers, "x-claude-code-agent-id")
+        body = model_api.plain_body(seen.body, seen.headers)
+        session = model_api.header(seen.headers, "x-claude-code-session-id")
+        agent = model_api.header(seen.headers, "x-claude-code-agent-id")
         line = f"{seen.project}/{session}/{agent}".encode() if session else body[:200]
-        return self.bodies.read(body, line)
+        return self.bodies[model_api.api_at(seen.path).name].read(body, line)
 
     def read_call(self, seen: Request, reading: Reading | str) -> tuple[ModelCalled, Unreadable | None]:
         if isinstance(reading, str):
-            return anthropic.decode_unreadable(seen), Unreadable(seen.id, seen.at, f"request body: {reading}")
-        return anthropic.decode_request(seen, reading.envelope, reading.parts, reading.strict[-1]), None
+            return model_api.decode_unreadable(seen), Unreadable(seen.id, seen.at, f"request body: {reading}")
+        return model_api.decode_request(seen, reading.envelope, reading.parts, reading.strict[-1]), None
 
     def answered(self, response: str) -> ModelAnswered | None:
         seen = self.log.observation(response)
         if not isinstance(seen, Response):
             return None
-        return next((event for event in anthropic.decode_response(seen) if isinstance(event, ModelAnswered)), None)
+        return next((event for event in model_api.decode_response(seen) if isinstance(event, ModelAnswered)), None)
 
 
     def record(self, observation: str) -> Record | None:
@@ -264,9 +264,9 @@ class Ingest:
         return [seen for id, seen in unique.items() if id in missing]
 
     def _take(self, seen: Observation, unreadable: list[tuple[str, int, str]]) -> Kept:
-        if isinstance(seen, Request) and anthropic.is_model_call(seen.method, seen.path):
+        if isinstance(seen, Request) and model_api.is_model_call(seen.method, seen.path):
             return self._take_request(seen, unreadable)
-        if isinstance(seen, Response) and anthropic.is_model_call("POST", seen.path):
+        if isinstance(seen, Response) and model_api.is_model_call("POST", seen.path):
             return Kept(self._take_response(seen, unreadable))
         if self.redaction is not None:
             seen = self.redaction.observation(seen)
@@ -309,7 +309,7 @@ class Ingest:
         return clean, self.reader.read_body(clean)
 
     def _take_response(self, seen: Response, unreadable: list[tuple[str, int, str]]) -> Response:
-        answer: Answer | None = anthropic.read_answer(seen)
+        answer: Answer | None = model_api.read_answer(seen)
         if self.redaction is not None:
             if answer is not None and answer.complete and self.redaction.finds_nothing(seen, answer.blocks):
                 headers = self.redaction.headers(seen.headers)
@@ -318,7 +318,7 @@ class Ingest:
                 clean = self.redaction.observation(seen)
                 assert isinstance(clean, Response)
                 seen, answer = clean, None
-        for event in anthropic.decode_response(seen, answer):
+        for event in model_api.decode_response(seen, answer):
             if isinstance(event, ModelAnswered):
                 self.reader.answers[seen.id] = event
                 decide.answered(self.world, event, self.prices.price, self.prices.version)

@@ -64,6 +64,7 @@ class Served(Ramify):
         self.token = settings.token
         self._size = Size(store)
         self.proxy: Any = None  # these are set when the server listens
+        self.openai: Any = None
         self.demonstration: Any = None
         self.agents: Any = None
         self.address = ""

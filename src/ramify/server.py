@@ -15,7 +15,7 @@ from aiohttp import web
 
 from ramify.capture.a2a.agents import Agents
 from ramify.capture.allocator import reuse_memory
-from ramify.capture.proxy import SERVER_OPTIONS, Proxy
+from ramify.capture.proxy import ANTHROPIC, OPENAI, SERVER_OPTIONS, Provider, Proxy
 from ramify.capture.tee import Sink
 from ramify.demonstration import Demonstration
 from ramify.model.mistake import UserMistake
@@ -32,6 +32,7 @@ class Running(Served, Protocol):
     proxy: Any
     demonstration: Any
     agents: Any
+    openai: Any
     address: str
 
     @property
@@ -79,15 +80,16 @@ async def listening(ramify: Running, clock: Callable[[], int]) -> AsyncIterator[
     """Gives the address under which clients on this machine reach us."""
     settings = ramify.settings
 
-    def watching(upstream: str, project: str) -> Proxy:
-        return Proxy(upstream, ramify.pipeline, project, clock, ramify.new_id, ramify.fingerprint, settings.body_limit)
+    def watching(upstream: str, project: str, provider: Provider = ANTHROPIC) -> Proxy:
+        return Proxy(upstream, ramify.pipeline, project, clock, ramify.new_id, ramify.fingerprint, settings.body_limit, provider)
 
-    proxy = watching(settings.anthropic_upstream, settings.project or "default")
+    project = settings.project or "default"
+    proxy, openai = watching(settings.anthropic_upstream, project), watching(settings.openai_upstream, project, OPENAI)
     agents = Agents(
-        settings.a2a, ramify.pipeline, settings.project or "default", clock,
+        settings.a2a, ramify.pipeline, project, clock,
         lambda: ramify.new_id().removeprefix("obs_"), settings.body_limit,
     )
-    ramify.proxy, ramify.agents = proxy.handle, agents.handle
+    ramify.proxy, ramify.openai, ramify.agents = proxy.handle, openai.handle, agents.handle
     demonstration = ramify.demonstration = Demonstration(watching)
     runner = web.AppRunner(make_app(ramify), shutdown_timeout=2.0, **SERVER_OPTIONS)
     await runner.setup()
@@ -103,6 +105,7 @@ async def listening(ramify: Running, clock: Callable[[], int]) -> AsyncIterator[
         await demonstration.close()
         await runner.cleanup()
         await proxy.close()
+        await openai.close()
         await agents.close()
 
 
@@ -120,6 +123,7 @@ def greeting(ramify: Running, address: str) -> str:
     lines = (
         f"Ramify listens on {address} and sends on to {ramify.settings.anthropic_upstream}",
         f"  point a client at it:  export ANTHROPIC_BASE_URL={address}",
+        f"                    or:  export OPENAI_BASE_URL={address}/openai/v1",
         "  see what it does:      ramify tail    ramify conversations    ramify tree ID",
         f"  look at it:            {address}",
         f"  store:                 {ramify.settings.store}",

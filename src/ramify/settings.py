@@ -101,6 +101,14 @@ SETTINGS = (
         "where captured requests to the Anthropic API are sent on to",
     ),
     Setting(
+        "openai_upstream",
+        "capture",
+        "https://api.openai.com",
+        read_address,
+        "http://127.0.0.1:11434",
+        "where captured requests to an OpenAI-compatible API (`/openai/v1/…`) are sent on to",
+    ),
+    Setting(
         "a2a",
         "agents",
         None,
@@ -233,6 +241,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     token: str | None = None
     server: str | None = None
     anthropic_upstream: str = "https://api.anthropic.com"
+    openai_upstream: str = "https://api.openai.com"
     a2a: dict[str, str] = {}
     spawn_tools: tuple[str, ...] = ("Agent", "Task", "task")
     match_window: int = 24 * HOUR

@@ -167,8 +167,9 @@ def test_a_mutated_line_never_stops_the_reading(tmp_path: Path, at: int, raw: by
     text = json.dumps(line()).encode()
     mutated = text[: at % len(text)] + raw + text[at % len(text) + cut :]
     path = tmp_path / "mutated.jsonl"
-    path.write_bytes(mutated + b"\n" + text)
+    path.write_bytes(text + b"\n" + mutated + b"\n" + text)  # behind a sound one: the first bytes may say that a file is packed
     imported = list(read_exchanges(path, "default"))
+    assert imported[0].problem is None
     assert imported[-1].problem is None
     assert all(each.observations for each in imported)
     assert imported == list(read_exchanges(path, "default"))

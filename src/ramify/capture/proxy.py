@@ -7,7 +7,7 @@ at the next write, and without `auto_decompress=False` compressed requests would
 
 import json
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from aiohttp import web
 from multidict import istr
@@ -27,9 +27,20 @@ SERVER_OPTIONS: Final[dict[str, Any]] = {
 }
 """Keyword arguments for `aiohttp.web.AppRunner`. Other routes must unpack compressed bodies themselves."""
 
-PREFIX = "/anthropic"
 PROJECT = istr("x-ramify-project")
 BODY_LIMIT = 64 * 2**20
+
+
+class Provider(NamedTuple):
+    """A model's API: the prefix under which clients may reach it here, the setting that names its place, and its form of errors."""
+
+    prefix: str
+    setting: str
+    problem: Callable[[str], dict[str, Any]]
+
+
+ANTHROPIC = Provider("/anthropic", "--anthropic-upstream", lambda text: {"type": "error", "error": {"type": "api_error", "message": text}})
+OPENAI = Provider("/openai", "--openai-upstream", lambda text: {"error": {"message": text, "type": "server_error", "param": None, "code": None}})
 
 
 class Proxy:
@@ -44,7 +55,9 @@ class Proxy:
         new_id: Callable[[], str],
         fingerprint: Callable[[str], str],
         body_limit: int = BODY_LIMIT,
+        provider: Provider = ANTHROPIC,
     ) -> None:
+        self._provider = provider
         self._pool = Pool(upstream)
         self._relay = Relay(self._pool, self._refusal)
         self._project = project
@@ -60,7 +73,7 @@ class Proxy:
         self._pool.close()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        path = target(request.raw_path)
+        path = target(request.raw_path, self._provider.prefix)
         project = request.headers.get(PROJECT) or self._project
         asked = Asked(self._new_id(), project, request.method, path, request.raw_headers)
         outgoing = Outgoing(request.method, self._pool.base_path + path, request.raw_headers)
@@ -69,14 +82,13 @@ class Proxy:
     def _refusal(self, error: OSError) -> Refusal:
         reason = (
             f"ramify: cannot reach upstream {self._pool.upstream} ({error or type(error).__name__}). "
-            "Check the network, or give another address with --anthropic-upstream."
+            f"Check the network, or give another address with {self._provider.setting}."
         )
-        body = {"type": "error", "error": {"type": "api_error", "message": reason}}
-        return Refusal(reason, json.dumps(body).encode())
+        return Refusal(reason, json.dumps(self._provider.problem(reason)).encode())
 
 
-def target(raw_path: str) -> str:
-    if raw_path == PREFIX or raw_path.startswith((PREFIX + "/", PREFIX + "?")):
-        rest = raw_path.removeprefix(PREFIX)
+def target(raw_path: str, prefix: str) -> str:
+    if raw_path == prefix or raw_path.startswith((prefix + "/", prefix + "?")):
+        rest = raw_path.removeprefix(prefix)
         return rest if rest.startswith("/") else "/" + rest
     return raw_path

@@ -12,6 +12,13 @@ DELTA = re.compile(rb'"type"\s*:\s*"(text|thinking|input_json|compaction)_delta"
 STRING = rb'[^"\\]*+(?:\\(?:u[0-9A-Fa-f]{4}|[^u])[^"\\]*+)*+'
 FIELD = re.compile(rb'"(?:text|thinking|partial_json|content)"\s*:\s*"(' + STRING + rb")")
 INDEX = re.compile(rb'"index"\s*:\s*(\d+)')
+# Of OpenAI's: a choice's `delta` is an object, a response's a string; which block it grows stands beside it.
+CHOICE = re.compile(rb'"choices"\s*:\s*\[')
+GROWN = re.compile(rb'"(content|reasoning_content|reasoning|refusal|arguments|input)"\s*:\s*"(' + STRING + rb")")
+TYPED = re.compile(rb'"type"\s*:\s*"response\.([a-z_.]+)\.delta"')
+GROWTH = re.compile(rb'"delta"\s*:\s*"(' + STRING + rb")")
+ITEM = re.compile(rb'"item_id"\s*:\s*"(' + STRING + rb")")
+ARGUMENTS = (b"arguments", b"input", b"function_call_arguments", b"custom_tool_call_input", b"mcp_call_arguments", b"input_json")
 
 
 class Piece(NamedTuple):
@@ -50,20 +57,33 @@ def pieces_of_blocks(lines: list[bytes]) -> dict[Block, list[Piece]]:
         if not line.startswith(b"data:"):
             continue
         message += b'"message_start"' in line
-        delta = DELTA.search(line)
-        field = delta and FIELD.search(line)
-        if not delta or not field:
-            continue
-        index = INDEX.search(line)
-        block = (message, index[1] if index else b"")
-        blocks.setdefault(block, []).append(Piece(at, field.start(1), field.end(1), delta[1]))
+        found = grown_by(line, at)
+        if found is not None:
+            blocks.setdefault((message, found[0]), []).append(found[1])
     return blocks
+
+
+def grown_by(line: bytes, at: int) -> tuple[bytes, Piece] | None:
+    """Which block a line adds to, and where in it the addition stands."""
+    if delta := DELTA.search(line):
+        field, index = FIELD.search(line), INDEX.search(line)
+        return (index[1] if index else b"", Piece(at, field.start(1), field.end(1), delta[1])) if field else None
+    if typed := TYPED.search(line):
+        growth, item = GROWTH.search(line), ITEM.search(line)
+        return (typed[1] + b"/" + (item[1] if item else b""), Piece(at, growth.start(1), growth.end(1), typed[1])) if growth else None
+    choices = CHOICE.search(line)
+    grown = GROWN.search(line, choices.end()) if choices else None
+    if grown is None:
+        return None
+    # The index nearest before it: of the tool call that it adds to, else of the choice.
+    nearest = b"".join(one[1] for one in list(INDEX.finditer(line, 0, grown.start()))[-1:])
+    return grown[1] + b"/" + nearest, Piece(at, grown.start(2), grown.end(2), grown[1])
 
 
 def rewrite(lines: list[bytes], pieces: list[Piece], redact: Redact) -> None:
     """The first piece gets the whole text without secrets, the others become empty; or nothing changes."""
     joined = b"".join(lines[piece.line][piece.start : piece.end] for piece in pieces)
-    clean = redact_input(joined, redact) if pieces[0].kind == b"input_json" else redact_string(joined, redact)
+    clean = redact_input(joined, redact) if pieces[0].kind in ARGUMENTS else redact_string(joined, redact)
     if clean == joined:
         return
     for at, piece in enumerate(pieces):

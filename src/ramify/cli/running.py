@@ -24,8 +24,10 @@ from ramify.model.mistake import UserMistake
 from ramify.settings import BY_NAME, SETTINGS, is_loopback
 
 BASE = "ANTHROPIC_BASE_URL"
+OPENAI = "OPENAI_BASE_URL"
+VERSION = "/v1"  # stands at the end of the one address, and not of the other
 MOST_ROOTS = 20
-NOTHING_SEEN = f"no traffic was seen — does the program use the Anthropic API, and {BASE}?"
+NOTHING_SEEN = f"no traffic was seen — does the program use {BASE} or {OPENAI}?"
 
 
 class Answering(NamedTuple):
@@ -69,39 +71,44 @@ def wanted(words: list[str]) -> list[str]:
 
 
 def captured(environment: Mapping[str, str], address: str) -> dict[str, str]:
-    """The one thing that a client needs; custom headers and all else are the user's own."""
-    return {**environment, BASE: address}
+    """What a client needs; custom headers and all else are the user's own."""
+    before = environment.get(OPENAI, "").rstrip("/")
+    version = VERSION if not before or before.endswith(VERSION) or same_place(before, address) else ""
+    return {**environment, BASE: address, OPENAI: f"{address}/openai{version}"}
 
 
 @contextmanager
 def serving(session: Session, server: Server, environment: Mapping[str, str]) -> Iterator[Answering]:
     """A server that answers: the one that runs, else one of our own for as long as the program lives."""
-    upstream = upstream_of(session, server.address, environment)
+    upstream = upstream_of(session, "anthropic_upstream", BASE, server.address, environment)
+    openai = upstream_of(session, "openai_upstream", OPENAI, server.address, environment)
     health = server.health()
     if health is not None:
-        if upstream:
-            session.output.say(f"ramify: a server runs already, so its own upstream is used, not {upstream}")
+        for unused in filter(None, (upstream, openai)):
+            session.output.say(f"ramify: a server runs already, so its own upstream is used, not {unused}")
         yield Answering(int(health["seq"]), goes=False)
         return
-    with Background(server_environment(session.arguments, upstream, environment)) as background:
+    with Background(server_environment(session.arguments, upstream, openai, environment)) as background:
         yield Answering(int(background.wait(server)["seq"]), goes=True)
 
 
 def server_environment(
-    arguments: argparse.Namespace, upstream: str | None, environment: Mapping[str, str]
+    arguments: argparse.Namespace, upstream: str | None, openai: str | None, environment: Mapping[str, str]
 ) -> dict[str, str]:
     """Our flags as the server's variables: a token on its command line could be read by everybody."""
     given = {setting.variable: getattr(arguments, setting.name, None) for setting in SETTINGS}
     given["RAMIFY_CONFIG"] = arguments.config
     given[BY_NAME["anthropic_upstream"].variable] = arguments.anthropic_upstream or upstream
+    given[BY_NAME["openai_upstream"].variable] = arguments.openai_upstream or openai
     return {**environment, **{name: value for name, value in given.items() if value is not None}}
 
 
-def upstream_of(session: Session, address: str, environment: Mapping[str, str]) -> str | None:
+def upstream_of(session: Session, setting: str, base: str, address: str, environment: Mapping[str, str]) -> str | None:
     """Where the program would have gone without us, unless a setting says otherwise."""
-    if session.settings.anthropic_upstream != BY_NAME["anthropic_upstream"].default:
+    if getattr(session.settings, setting) != BY_NAME[setting].default:
         return None
-    before = environment.get(BASE, "").rstrip("/")
+    before = environment.get(base, "").rstrip("/")
+    before = before.removesuffix(VERSION) if base == OPENAI else before
     return before if before and not same_place(before, address) else None
 
 

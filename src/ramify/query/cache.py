@@ -13,9 +13,9 @@ import msgspec
 from ramify.model.entity import Call
 from ramify.model.observation import Request
 from ramify.model.prices import PRICES, Tokens, price
-from ramify.protocols.anthropic.decode import plain_body
 from ramify.protocols.anthropic.normal import without_marks
-from ramify.protocols.anthropic.wire import Envelope, read_envelope
+from ramify.protocols.anthropic.wire import Envelope
+from ramify.protocols.model_api import envelope_of
 from ramify.query.resolve import resolve
 from ramify.storage.base import Ask, Store
 
@@ -62,7 +62,7 @@ def told_of(store: Store, calls: list[Call], pricer: Pricer) -> list[dict[str, A
 
 def segments(store: Store, call: Call) -> list[Segment]:
     seen = store.observation(call.request)
-    envelope = read_envelope(plain_body(seen.body, seen.headers)) if isinstance(seen, Request) else ""
+    envelope = envelope_of(seen) if isinstance(seen, Request) else ""
     if not isinstance(envelope, Envelope):
         return []
     parts = [*listed("tool", envelope.tools), *listed("system", envelope.system)]

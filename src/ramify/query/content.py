@@ -8,10 +8,9 @@ from ramify.model.entity import Call, ToolCall
 from ramify.model.event import MessageSaid
 from ramify.model.observation import Record, Request, Response
 from ramify.protocols.anthropic.answer import Answer
-from ramify.protocols.anthropic.decode import plain_body, read_answer
 from ramify.protocols.anthropic.normal import CLEARED, blocks_of, result_text
-from ramify.protocols.anthropic.wire import Envelope, read_envelope
 from ramify.protocols.claude.decode import decode
+from ramify.protocols.model_api import messages_of, read_answer
 from ramify.storage.base import Store
 
 Block = dict[str, Any]
@@ -28,8 +27,7 @@ class Content:
     def messages(self, call: Call) -> list[bytes]:
         if call.id not in self._lists:
             seen = self.store.observation(call.request)
-            envelope = read_envelope(plain_body(seen.body, seen.headers)) if isinstance(seen, Request) else ""
-            self._lists[call.id] = [bytes(raw) for raw in envelope.messages] if isinstance(envelope, Envelope) else []
+            self._lists[call.id] = messages_of(seen) if isinstance(seen, Request) else []
         return self._lists[call.id]
 
     def answer(self, call: Call) -> Answer:

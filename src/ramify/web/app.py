@@ -130,6 +130,8 @@ CAPTURE = (
     ("*", "/api/event_logging/{tail:.*}"),
 )
 
+OPENAI_CAPTURE = (("*", "/openai/{tail:.*}"),)
+
 # The same for agents that were named; which of them is asked stands in the path.
 AGENT_CAPTURE = (("*", "/a2a"), ("*", "/a2a/{tail:.*}"))
 
@@ -146,6 +148,7 @@ def make_app(ramify: Served) -> web.Application:
     app.router.add_route("POST", "/webhook/{task_type}/{agent_id}/{operation_id}", webhooks.received)
     agents = frozenset(app.router.add_route(method, path, ramify.agents) for method, path in AGENT_CAPTURE)
     models = frozenset(app.router.add_route(method, path, ramify.proxy) for method, path in CAPTURE)
+    models |= frozenset(app.router.add_route(method, path, ramify.openai) for method, path in OPENAI_CAPTURE)
     app[AGENTS], app[CAPTURED] = agents, models | agents
     app.router.add_route("GET", f"/{{tail:{ELSEWHERE}.*}}", paged())
     return app

@@ -12,7 +12,7 @@ from ramify.web.served import Serve
 
 STATIC = Path(__file__).parent / "static"
 PAGES = ("", "latest", "task", "conversations", "conversation", "calls", "search", "compare", "health", "operations", "operation", "events")
-ELSEWHERE = "(?!(?:api|v1|anthropic|a2a|webhook)(?:/|$))"  # a wrong address of the API is not answered with a page
+ELSEWHERE = "(?!(?:api|v1|anthropic|openai|a2a|webhook)(?:/|$))"  # a wrong address of the API is not answered with a page
 # What was captured is hostile: nothing is run, loaded or framed that is not our own. Captured images are `data:`.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "

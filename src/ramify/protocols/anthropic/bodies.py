@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from ramify.model.event import Part
 from ramify.model.piece import Layout, Piece, Span
-from ramify.protocols.anthropic.decode import parse_part
-from ramify.protocols.anthropic.wire import Envelope, read_envelope
+from ramify.protocols.anthropic.wire import Envelope
+from ramify.protocols.model_api import MESSAGES, Api
 
 COMMA = 0x2C
 LINES = 2_000
@@ -23,7 +23,6 @@ MEMO_BYTES = 96 * 2**20
 WINDOW = 32 * 1024
 SHARED = 200  # a system prompt or a tool list shorter than this is not worth a piece of its own
 MARK = re.compile(rb',"cache_control":\{[^{}]*\}')
-OPENING = re.compile(rb'"messages"\s*:\s*\[\s*$')
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _raws = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -39,7 +38,9 @@ class Reading(Struct):
 
 
 class Bodies:
-    def __init__(self) -> None:
+    def __init__(self, api: Api = MESSAGES) -> None:
+        self._api = api
+        self._opening = re.compile(rb'"%b"\s*:\s*\[\s*$' % api.listed)
         self._lines: dict[bytes, Reading] = {}
         self._line_bytes = 0
         self._pieces: dict[bytes, Piece] = {}
@@ -83,15 +84,15 @@ class Bodies:
                 piece.bare = self._message(raw[: piece.cut_at] + raw[end:])
                 piece.part = piece.bare.part
             else:
-                piece.part = parse_part(raw)
+                piece.part = self._api.part(raw)
         return piece
 
     def _whole(self, body: bytes) -> Reading | str:
-        envelope = read_envelope(body)
+        envelope = self._api.read(body)
         if isinstance(envelope, str):
             return envelope
         raws = [bytes(raw) for raw in envelope.messages]
-        starts = places(body, raws, max(body.find(b'"messages"'), 0))
+        starts = places(body, raws, max(body.find(b'"%b"' % self._api.listed), 0))
         if starts is None:  # cannot be, short of a bug in the parser
             return "the messages cannot be found again in the body"
         others = self._others(body, envelope, starts, raws)
@@ -124,7 +125,7 @@ class Bodies:
         """None where this body does not begin as the other did, or goes on in an unusual way."""
         before = reading.layout
         if reading.plain is None:
-            reading.plain = is_plain(before)
+            reading.plain = self._is_plain(before)
         if not reading.plain or not body.startswith(before.body[: before.starts[0]]):
             return None
         common, end = common_messages(body, before)
@@ -152,6 +153,17 @@ class Bodies:
         found.plain = True  # it begins and ends with the same bytes
         return found
 
+    def _is_plain(self, layout: Layout) -> bool:
+        """One list of messages, and nothing behind it that would take its place: of doubled keys the last one counts."""
+        if not layout.starts:
+            return False
+        tail = layout.body[layout.starts[-1] + len(layout.pieces[-1].raw) :]
+        try:
+            keys = _fields.decode(b'{"":[0' + tail)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return False
+        return self._api.listed.decode() not in keys and self._opening.search(layout.body[: layout.starts[0]]) is not None
+
 
 def only_mark(raw: bytes) -> re.Match[bytes] | None:
     """Looked for from the end, where clients put it."""
@@ -159,18 +171,6 @@ def only_mark(raw: bytes) -> re.Match[bytes] | None:
     if name < 1 or raw.find(b'"cache_control"', 0, name) >= 0:
         return None
     return MARK.match(raw, name - 1)
-
-
-def is_plain(layout: Layout) -> bool:
-    """One list of messages, and nothing behind it that would take its place: of doubled keys the last one counts."""
-    if not layout.starts:
-        return False
-    tail = layout.body[layout.starts[-1] + len(layout.pieces[-1].raw) :]
-    try:
-        keys = _fields.decode(b'{"":[0' + tail)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return False
-    return "messages" not in keys and OPENING.search(layout.body[: layout.starts[0]]) is not None
 
 
 def common_messages(body: bytes, before: Layout) -> tuple[int, int]:

@@ -19,17 +19,6 @@ TRACE = re.compile(r"^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-")
 OLD_USER = re.compile(r"^(user_.*)_session_([0-9a-fA-F-]{36})$")
 
 
-def is_model_call(method: str, path: str) -> bool:
-    return method == "POST" and MESSAGES.search(path) is not None
-
-
-def parse_part(raw: bytes) -> Part:
-    try:
-        return read_part(msgspec.json.decode(raw))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return Part("unknown", digest(raw))
-
-
 def header(headers: Headers, name: str) -> str:
     for key, value in headers:
         if key.lower() == name:
@@ -125,17 +114,8 @@ def trace_of(parent: str) -> str:
     return found.group(1) if found and found.group(1).strip("0") else ""
 
 
-def read_answer(seen: Response) -> answers.Answer:
-    body = plain_body(seen.body, seen.headers)
-    streamed = "text/event-stream" in header(seen.headers, "content-type")
-    if streamed or body.startswith((b"event:", b"data:", b":")):
-        return answers.from_stream(body)
-    return answers.from_json(body)
-
-
-def decode_response(seen: Response, answer: answers.Answer | None = None) -> list[Event]:
-    """`answer`, where the body was put together already."""
-    answer = answer or read_answer(seen)
+def decode_response(seen: Response, answer: answers.Answer) -> list[Event]:
+    """`answer` is its body, put together."""
     if "/count_tokens" in seen.path and answer.complete:
         answer = answers.Answer(complete=True)  # its figure is an estimate, no usage
     status, error = outcome(seen, answer)
@@ -150,7 +130,7 @@ def decode_response(seen: Response, answer: answers.Answer | None = None) -> lis
             first_byte=seen.first_byte,
             http_status=seen.status,
             message=answer.message,
-            request_id=header(seen.headers, "request-id"),
+            request_id=header(seen.headers, "request-id") or header(seen.headers, "x-request-id"),
             model=answer.model,
             stop_reason=answer.stop_reason,
             tokens=answers.tokens_of(answer.usage) if answer.usage else None,
