@@ -120,3 +120,18 @@ def totals(questions: Questions, truth: Entry, tasks: dict[str, Entry]) -> list[
     if shown["native"].get("final_text") != truth["final_text"]:
         problems.append(f"last words {shown['native'].get('final_text')!r}")
     return problems
+
+
+def flow(found: Entry, truth: Entry) -> list[str]:
+    """One line of time over a whole run: everything once, nothing out of order."""
+    kinds = [event["kind"] for event in found["events"]]
+    names = ("request", "end", "subtask", "tool_call", "model_call", "cancel_request", "thinking")
+    totals = truth["totals"]
+    right = {
+        "request": totals["tasks"], "end": totals["tasks"], "subtask": totals["subtasks"], "tool_call": totals["tool_calls"],
+        "model_call": totals["model_calls"], "cancel_request": len(truth["cancel_requests"]),
+        "thinking": sum(len(entry["thinking"]) for entry in truth["reasoning"]), "final_text": truth["final_text"],
+    }  # fmt: skip
+    problems = compare("flow", {**{name: kinds.count(name) for name in names}, "final_text": found["final_text"]}, right)
+    stamps = [event["timestamp"] for event in found["events"]]
+    return problems if stamps == sorted(stamps) else [*problems, "flow: not by time"]

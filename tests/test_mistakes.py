@@ -247,3 +247,39 @@ def test_a_file_that_is_in_no_known_format_is_refused_whole(tmp_path: Path, stor
     page.write_text("<html>")
     status, line = told(tmp_path, "import", str(page), "--store", store)
     assert (status, f"{page} is in no format that Ramify knows — say which with --format" in line) == (2, True)
+
+
+# -- agents and brokers ------------------------------------------------------------------------------------------------
+
+
+def test_an_agent_that_does_not_answer_is_named_and_what_to_do_is_said(tmp_path: Path) -> None:
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    status, line = told(tmp_path, "follow", nowhere, "--say", "hello", "--store", f"sqlite:{tmp_path}/x.db")
+    assert (status, f"nobody answers at {nowhere}/" in line) == (1, True)
+    assert line.endswith("— start the agent, or check its address; --task ID goes on with a task that was begun\n")
+
+
+def test_a_server_that_is_no_agent_is_told_apart_from_none(tmp_path: Path, store: str) -> None:
+    with serving(tmp_path, "--store", store) as port:
+        status, line = told(tmp_path, "follow", f"http://127.0.0.1:{port}/nobody", "--say", "hello", "--store", f"sqlite:{tmp_path}/x.db")
+    assert (status, "there is no agent card at " in line) == (1, True)
+    assert "— give the address of the agent itself, or of its card" in line
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["solace"], "no namespace is given — use --namespace NS"),
+        (["solace", "--namespace", "demo"], "no broker is given — use --host URL"),
+        (["solace", "--namespace", "demo", "--host", "tcp://127.0.0.1:9"], "log in as — set the variables SOLACE_BROKER_USERNAME"),
+        (["mqtt", "--namespace", "demo", "--host", "mqtt://a:b@127.0.0.1:9"], "holds a name or a password — give them in the environment"),
+        (["mqtt", "--namespace", "demo", "--host", "mqtt://127.0.0.1:9"], "cannot be reached"),
+        (["mqtt", "--replay", "/nowhere.jsonl"], "/nowhere.jsonl cannot be read"),
+    ],
+)
+def test_a_broker_that_cannot_be_heard_is_told_and_no_store_is_made_for_it(tmp_path: Path, words: list[str], hint: str) -> None:
+    if "mqtt://127.0.0.1:9" in words:
+        pytest.importorskip("paho.mqtt", reason="MQTT needs its client")
+    status, line = told(tmp_path, "listen", *words, "--store", f"sqlite:{tmp_path}/new.db")
+    assert (status, hint in line) == (2, True), line
+    assert list(tmp_path.iterdir()) == []

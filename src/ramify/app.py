@@ -5,8 +5,8 @@ import logging
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ from ramify.wiring import bounds_of, bring_up, drain_spool, now, open_store, pri
 from ramify.wiring import watched as watched
 
 if TYPE_CHECKING:
+    from ramify.capture.broker.receiver import Receiver
     from ramify.pursuing import Audience
     from ramify.reconciling.run import Reconciler
     from ramify.retention import Keeper, Kept
@@ -151,21 +152,14 @@ class Ramify:
         finally:
             self._index()
 
-    def listen(self, wanted: dict[str, Any], zone: str, tell: Tell, stopping: threading.Event) -> Answer:
+    def listen(self, broker: "Receiver", exclude: tuple[str, ...], zone: str, tell: Tell, stopping: threading.Event) -> Answer:
         """Hears a broker until it is told to stop, or until there is nothing more to hear."""
-        from ramify.capture.broker.opening import Wanted, open_receiver
-        from ramify.capture.broker.receiver import Away
         from ramify.listening import Listening
 
-        asked = Wanted(**wanted)
-        try:
-            with closing(open_receiver(asked)) as receiver:
-                listening = Listening(receiver, self.project, self._take, zone, asked.exclude)
-                listening.tell = lambda heard: tell(heard.shape())
-                self._indexer.start()
-                listening.run(stopping)
-        except Away as problem:
-            raise UserMistake(str(problem), "check address, network and rights; see ramify listen --help") from None
+        listening = Listening(broker, self.project, self._take, zone, exclude)
+        listening.tell = lambda heard: tell(heard.shape())
+        self._indexer.start()
+        listening.run(stopping)
         self._index()
         return listening.heard.shape()
 
@@ -225,6 +219,19 @@ class Ramify:
         from ramify.diagnosis import checks
 
         return list(checks(self.store, self.settings))
+
+
+@contextmanager
+def hearing(wanted: dict[str, Any]) -> Iterator["Receiver"]:
+    """A broker that answers; before any store is made for what it will say. Raises UserMistake where there is none."""
+    from ramify.capture.broker.opening import Wanted, open_receiver
+    from ramify.capture.broker.receiver import Away
+
+    try:
+        with closing(open_receiver(Wanted(**wanted))) as receiver:
+            yield receiver
+    except Away as problem:
+        raise UserMistake(str(problem), "check address, network and rights; see ramify listen --help") from None
 
 
 def copy_store(source: str, target: str, progress: Progress) -> Answer:

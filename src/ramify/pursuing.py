@@ -86,7 +86,7 @@ def follow_for(settings: Settings, take: Take, wish: dict[str, Any], audience: A
     try:
         outcome = asyncio.run(until_told_to_end(follow(settings, take, convert(wish, Wish), audience)))
     except (NotThere, NoCard, Gone) as problem:
-        raise NotFound(str(problem)) from problem
+        raise NotFound(f"{problem} — {problem.hint}") from problem
     return {"id": outcome.id, "reply": outcome.reply}
 
 

@@ -18,7 +18,7 @@ from tests.brokers.conftest import Broker
 CASES = sorted(path.name for path in (story.CASES / "sam").iterdir() if path.is_dir())
 LISTENER = """
 import os, signal, sys, threading
-from ramify.app import Ramify
+from ramify.app import Ramify, hearing
 from ramify.capture.broker import mqtt
 
 left = int(sys.argv[3])
@@ -34,10 +34,11 @@ def ack(self, delivery):
 mqtt.Mqtt.ack = ack
 stopping = threading.Event()
 signal.signal(signal.SIGTERM, lambda *_: stopping.set())
-store = Ramify.open(sys.argv[1], write=True)
 wanted = {"broker": "mqtt", "host": sys.argv[2], "namespace": "demo/mesh", "queue": "ramify-test"}
-store.listen(wanted, "UTC", lambda heard: None, stopping)
-store.close()
+with hearing(wanted) as broker:
+    store = Ramify.open(sys.argv[1], write=True)
+    store.listen(broker, (), "UTC", lambda heard: None, stopping)
+    store.close()
 """
 
 

@@ -20,7 +20,7 @@ def test_tool_calls_of_every_agent_stand_in_one_table(server: World, person: Per
     expect(rows.nth(0)).to_contain_text("peer_WeatherAgent")
     expect(rows.nth(0)).to_contain_text("started 1 task")
     expect(rows.nth(3)).to_contain_text("WeatherAgent")
-    person.page.get_by_label("filter this page").fill("forecast")
+    person.page.get_by_role("combobox", name="filter tool calls").fill("forecast")
     expect(rows).to_have_count(2)
     person.sees("2 of 7 shown")
     rows.first.click()

@@ -142,6 +142,17 @@ def test_lists_and_search_take_filters(home: Path) -> None:
     assert asked(home, "calls", "model:nobody*", "--limit", "0")["items"] == []
     assert asked(home, "conversations", "has:subtasks")["items"]
     assert asked(home, "search", "cellar", "is:sub", "-wine")["looked"] >= 0
+    assert asked(home, "operations", "status:completed", "--limit", "5", "-agent:mcp*")["looked"] == 0
+
+
+def test_tool_calls_take_filters_with_options_anywhere_among_them(home: Path) -> None:
+    id = root(home)
+    every = asked(home, "tools", id, "--tree")["items"]
+    spawning = [tool for tool in every if tool["spawned"]]
+    assert spawning
+    assert asked(home, "tools", id, "--tree", "has:subtasks")["items"] == spawning
+    assert asked(home, "tools", id, "has:subtasks", "--tree", "-tool:nobody*", "--limit", "0")["items"] == spawning
+    assert asked(home, "tools", id, "-has:subtasks", "--tree")["items"] == [tool for tool in every if not tool["spawned"]]
 
 
 def test_a_wrong_filter_is_one_line_and_a_wrong_option_is_still_one(home: Path) -> None:

@@ -4,7 +4,11 @@ from typing import Any
 
 import pytest
 
+from ramify.ingest import Ingest
 from ramify.query.completeness import completeness
+from ramify.query.service import Questions
+from ramify.storage.sqlite import open_sqlite
+from tests.linking.a2a_builder import Wire, begin, message, records
 from tests.story import CASES, exchanges, reports, told
 
 
@@ -39,3 +43,18 @@ def test_a_result_that_was_only_reported_is_not_missing() -> None:
     found = completeness(store, root)
     assert found["tools"] == 3
     assert found["missing"] == []
+
+
+def found_in(wire: Wire) -> list[tuple[str, int]]:
+    store = open_sqlite("memory:")
+    Ingest(store).step(records(wire.frames))
+    return [(one["kind"], one["count"]) for one in completeness(store, Questions(store).task("root")["id"])["missing"]]
+
+
+def test_a_child_that_was_named_and_never_shown_is_missing() -> None:
+    wire = Wire()
+    root = begin(wire, "planner", "root", "Plan it")
+    root.status("root", "WORKING", message("handing over", "m", refs=["elsewhere"], metadata={"referencedWorkflow": {"workflowName": "Lend"}}))
+    assert found_in(wire) == [("unresolved", 1)]
+    begin(wire, "lender", "elsewhere", "Lend it")
+    assert found_in(wire) == []

@@ -191,3 +191,16 @@ async def test_a_filter_reaches_every_list_and_the_search() -> None:
     assert (await asked("/api/calls?filter=status:error"))[1]["looked"] == 0
     assert (await asked("/api/conversations?filter=cost%3E1"))[1]["looked"] == 0
     assert (await asked("/api/search?q=tree&filter=is:sub"))[1]["items"][0]["text"] == "tree is:sub"
+    assert (await asked("/api/all/operations?filter=status:partial"))[1]["looked"] == 0
+    assert (await asked("/api/all/operations?filter=model:x"))[0] == 400
+    status, answer = await asked("/api/tasks/t/tools?filter=status:error")
+    assert (status, answer["error"]["code"]) == (404, "not_found")  # understood, and asked of a task that is not there
+
+
+async def test_a_filter_is_explained_while_it_is_written() -> None:
+    status, answer = await asked("/api/filter?list=tasks&q=is:root%20statsu:x%20st&at=17")
+    assert (status, answer["error"]["start"], answer["error"]["end"]) == (200, 8, 16)
+    assert [one["text"] for one in (await asked("/api/filter?list=calls&q=status:&at=7"))[1]["suggestions"]] == ["ok ", "error ", "aborted ", "running "]
+    assert (await asked("/api/filter?list=tasks&q=is:root"))[1]["terms"] == [{"start": 0, "end": 7, "says": "is root"}]
+    assert (await asked("/api/filter?list=nothing"))[0] == 400
+    assert (await asked("/api/filter"))[0] == 400

@@ -22,6 +22,16 @@ async def test_figures_can_be_read_by_a_monitoring_system() -> None:
         assert (figures["ramify_store_up"], figures["ramify_observations_lost_total"]) == ("1", "0")
 
 
+async def test_one_look_at_the_server_is_enough() -> None:
+    async with serving() as (served, address), aiohttp.ClientSession() as http:
+        looks: list[int] = []
+        health = served.health
+        served.health = lambda: (looks.append(1), health())[1]  # type: ignore[method-assign]
+        async with http.get(f"{address}/metrics") as answer:
+            assert "ramify_up_seconds" in await answer.text()
+        assert len(looks) == 1
+
+
 async def test_it_lives_and_is_ready() -> None:
     async with serving() as (_, address), client(address) as mine:
         assert await mine.ask("GET", "/api/alive") == {"alive": True}

@@ -15,7 +15,7 @@ from ramify.cli.draw_record import draw_record
 from ramify.cli.draw_tool import draw_tool
 from ramify.cli.draw_tree import draw_tree, summary, walk
 from ramify.cli.draw_why import draw_why
-from ramify.cli.parser import Parser, add_paging, add_reading, add_tree
+from ramify.cli.parser import Parser, add_filter, add_paging, add_reading, add_tree
 from ramify.cli.session import Part, Session, gather, show_page
 from ramify.query.flow import flow as flow_of
 
@@ -38,6 +38,11 @@ def many_options(parser: Parser) -> None:
     id_options(parser)
     add_tree(parser)
     add_paging(parser)
+
+
+def used_options(parser: Parser) -> None:
+    many_options(parser)
+    add_filter(parser, "FILTER", "only what fits: status:error tool:Bash agent:HR* duration>5s words -word; see the page on queries")
 
 
 def full_options(parser: Parser) -> None:
@@ -102,12 +107,12 @@ def tools(session: Session) -> int:
     asked = session.arguments
     with session.opened() as store:
         answer = gather(
-            lambda limit, cursor: store.questions.tools(asked.id, tree=asked.tree, limit=limit, cursor=cursor),
+            lambda limit, cursor: store.questions.tools(asked.id, tree=asked.tree, filter=asked.filter, limit=limit, cursor=cursor),
             asked.limit,
             asked.cursor,
         )
     lines = draw_list(columns.TOOLS, answer["items"], session.output.width, session.output.now)
-    return show_page(session, answer, lines, "it used no tool")
+    return show_page(session, answer, lines, "nothing fits — use fewer filters" if asked.filter else "it used no tool")
 
 
 def tool(session: Session) -> int:
@@ -173,7 +178,7 @@ FAMILY = {
     "show": Part(full_options, show),
     "messages": Part(message_options, messages),
     "subtasks": Part(many_options, subtasks),
-    "tools": Part(many_options, tools),
+    "tools": Part(used_options, tools),
     "tool": Part(tool_options, tool),
     "reasoning": Part(many_options, reasoning),
     "flow": Part(id_options, flow),

@@ -6,6 +6,7 @@ from os import environ
 from time import monotonic
 from typing import Any
 
+from ramify.cli.contract import application
 from ramify.cli.parser import Parser, add_reading, one_of
 from ramify.cli.session import Part, Session
 from ramify.cli.watching import until_interrupted
@@ -38,8 +39,8 @@ def listen(session: Session) -> int:
     wanted = wanted_of(session)
     stopping = until_interrupted()
     telling = Telling(session)
-    with session.opened(write=True, create=True) as store:
-        heard = store.listen(wanted, session.settings.zone, telling.tell, stopping)
+    with application().hearing(wanted) as broker, session.opened(write=True, create=True) as store:
+        heard = store.listen(broker, wanted["exclude"], session.settings.zone, telling.tell, stopping)
     if session.output.json:
         session.output.document(heard)
     else:

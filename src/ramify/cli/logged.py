@@ -2,7 +2,7 @@
 
 from ramify.cli import columns
 from ramify.cli.draw_list import draw_list
-from ramify.cli.parser import Parser, add_paging, add_reading
+from ramify.cli.parser import Parser, add_filter, add_paging, add_reading
 from ramify.cli.safe_text import one_line
 from ramify.cli.session import Part, Session, gather, show_page
 from ramify.cli.words import plural
@@ -18,6 +18,11 @@ FILTERS = {
     "status": ("--status", "WORD", "only events that tell of this status"),
     "source": ("--source", "WORD", "client, webhook, poll, listing, stream or reconciler"),
 }
+
+
+def operation_options(parser: Parser) -> None:
+    add_filter(parser, "FILTER", "only what fits: status:partial agent:mcp_* tool:get_products since:2h words -word; see the page on queries")
+    session_options(parser)
 
 
 def session_options(parser: Parser) -> None:
@@ -37,13 +42,13 @@ def operations(session: Session) -> int:
     with session.opened() as store:
         answer = gather(
             lambda limit, cursor: store.questions.operations(
-                session=asked.session, project=session.settings.project, limit=limit, cursor=cursor
+                session=asked.session, project=session.settings.project, filter=asked.filter, limit=limit, cursor=cursor
             ),
             asked.limit,
             asked.cursor,
         )
     lines = draw_list(columns.OPERATIONS, answer["items"], session.output.width, session.output.now)
-    return show_page(session, answer, lines, NOTHING_FITS if asked.session else NOTHING_YET)
+    return show_page(session, answer, lines, NOTHING_FITS if asked.session or asked.filter else NOTHING_YET)
 
 
 def events(session: Session) -> int:
@@ -79,7 +84,7 @@ def reconcile(session: Session) -> int:
 
 
 FAMILY = {
-    "operations": Part(session_options, operations),
+    "operations": Part(operation_options, operations),
     "events": Part(event_options, events),
     "reconcile": Part(reconcile_options, reconcile),
 }

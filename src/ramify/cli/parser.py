@@ -62,7 +62,8 @@ class Parser(argparse.ArgumentParser):
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """A word of a filter may begin with one dash, which denies it: it is no option."""
         shielded = [SHIELD + word if self.takes_filter and DENIED.match(word) else word for word in words]
-        arguments, unknown = self.parse_known_args(shielded)
+        # Options may stand between an id and the words of a filter, which one pass of argparse does not see.
+        arguments, unknown = (self.parse_known_intermixed_args if self.takes_filter else self.parse_known_args)(shielded)
         if self.takes_filter:
             arguments.filter = " ".join(word.removeprefix(SHIELD) for word in arguments.filter)
         if not unknown:

@@ -5,7 +5,7 @@ from typing import Any
 from ramify.model.entity import Call, Conversation, Task, ToolCall
 from ramify.model.standing import DONE
 from ramify.query.content import Content
-from ramify.query.forest import CERTAINTY, ID, STATUS, Cells, Forest
+from ramify.query.forest import AGENT, CERTAINTY, ID, STATUS, Cells, Forest
 from ramify.query.related import related
 from ramify.query.resolve import resolve
 from ramify.storage.base import Store
@@ -31,6 +31,7 @@ def completeness(store: Store, id: str) -> dict[str, Any]:
     withheld = withheld_calls(store, calls)
     missing = {
         "unattached": [forest.rows[at][ID] for at, depth in zip(*loose, strict=True) if not depth],
+        "unresolved": [task[ID] for task in tasks if is_unresolved(task, forest)],
         "inferred": [task[ID] for task in tasks if (task[CERTAINTY] or 1) < 1],
         "no_result": [tool.native for tool in unanswered(tools, calls, tasks)],
         "cut_short": [call.id for call in calls if call.lost or call.status == "aborted"],
@@ -42,6 +43,11 @@ def completeness(store: Store, id: str) -> dict[str, Any]:
         "withheld_counted": withheld is not None,
         "missing": [{"kind": kind, "count": len(ids), "ids": ids[:EXAMPLES]} for kind, ids in missing.items() if ids],
     }  # fmt: skip
+
+
+def is_unresolved(task: Cells, forest: Forest) -> bool:
+    """A child that was named, and of which nobody has shown anything."""
+    return task[STATUS] == "unknown" and task[CERTAINTY] is not None and task[AGENT] == forest.agents.get("")
 
 
 def unanswered(tools: list[ToolCall], calls: list[Call], tasks: list[Cells]) -> list[ToolCall]:

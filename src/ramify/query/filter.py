@@ -17,7 +17,7 @@ LONGEST = 2000
 MOST_TERMS = 40
 MOST_VALUES = 20
 NAMES = {
-    "status": "how it stands: completed, failed, working …; of a call ok, error, aborted, running",
+    "status": "how it stands: completed, failed, working …; of a call or a tool ok, error, running …",
     "agent": "the agent's type or name",
     "model": "the model that was asked",
     "tool": "a tool that was used",
@@ -46,7 +46,7 @@ TIMES = {"since": "not before", "until": "not after"}
 WORDS = {
     "status": (
         "pending", "submitted", "working", "input-required", "auth-required", "completed", "failed", "canceled",
-        "rejected", "unknown", "ok", "error", "aborted", "running",
+        "rejected", "unknown", "ok", "error", "aborted", "running", "timed_out", "missing", "partial",
     ),
     "author": ("human", "agent", "tool", "harness", "system", "unknown"),
     "kind": ("main", "subagent", "utility"),

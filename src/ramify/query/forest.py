@@ -15,7 +15,7 @@ ALL = 1_000_000_000
 MANY = 10_000
 TITLE = 48
 CELLS = ("id", "title", "agent", "status", "opened", "closed", "calls", "tools", "input", "output", "cost", "certainty")
-ID, STATUS, OPENED, CERTAINTY = (CELLS.index(name) for name in ("id", "status", "opened", "certainty"))
+ID, AGENT, STATUS, OPENED, CERTAINTY = (CELLS.index(name) for name in ("id", "agent", "status", "opened", "certainty"))
 Cells = tuple[Any, ...]
 Endings = dict[tuple[str, str], str]
 

@@ -14,9 +14,8 @@ from ramify.query import told
 from ramify.query.content import Content, parse
 from ramify.query.errors import BadQuestion
 from ramify.query.filter import BadFilter, Filter, Said, read_filter
-from ramify.query.lists import clock
+from ramify.query.lists import clock, finding
 from ramify.query.meaning import ORDER, meaning
-from ramify.query.resolve import resolve
 from ramify.storage.base import Ask, Store, Test, Words
 
 BEFORE, LENGTH = 30, 200  # the words that were found stand near the beginning, where a narrow column still shows them
@@ -62,7 +61,7 @@ class Narrowed:
             self.tasks = None
 
     def _tests(self, filter: Filter, table: str) -> list[Test]:
-        return meaning(filter, table, clock(), lambda table, id: resolve(self.store, id, (table,))[1].id, full_text=True).tests
+        return meaning(filter, table, clock(), finding(self.store), full_text=True).tests
 
     def hits(self, limit: int, before: int | None) -> tuple[list[Hit], int, int | None]:
         """A page, how many hits were looked at for it, and behind which one the next begins."""

@@ -6,12 +6,12 @@ was as much as one question may look at, and the next page goes on from there.
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from ramify.model.entity import Entity, Message
 from ramify.model.ids import seen_call_id
 from ramify.query.filter import read_filter
-from ramify.query.meaning import ORDER, STATES, Meaning, meaning
+from ramify.query.meaning import ORDER, STATES, FindId, Meaning, meaning
 from ramify.query.paging import ALL, read_cursor, write_cursor
 from ramify.query.resolve import resolve
 from ramify.storage.base import Ask, Sifted, Store, Test
@@ -27,6 +27,20 @@ def clock() -> int:
     return time.time_ns() // 1000
 
 
+def finding(store: Store) -> FindId:
+    return lambda table, id: resolve(store, id, (table,))[1].id
+
+
+class Rows(Protocol):
+    """What a list is made of."""
+
+    found: Meaning
+    is_filtered: bool
+
+    def page(self, limit: int, place: tuple[int, str] | None, most: int) -> Sifted:
+        """At most `limit` rows that pass, looking at no more than `most`."""
+
+
 class Wanted:
     """What a list is asked for: equal columns, a filter, and further tests."""
 
@@ -35,15 +49,12 @@ class Wanted:
         self.table = table
         self.where = where
         self.without = {"kind": {"tasks": "none", "calls": "twin"}[table]} if table in ("tasks", "calls") else {}
-        self.found = meaning(read_filter(filter or ""), table, clock(), self._find)
+        self.found = meaning(read_filter(filter or ""), table, clock(), finding(store))
         if table == "tasks" and ROOTS in self.found.tests:
             self.found.tests.remove(ROOTS)
             self.where = {**where, "kind": "root"}  # there is an index of the roots alone, in the list's order
         self.found.tests += [*tests, *text_tests(store, self.found)]
         self.is_filtered = bool(filter or tests)
-
-    def _find(self, table: str, id: str) -> str:
-        return resolve(self.store, id, (table,))[1].id
 
     def page(self, limit: int, place: tuple[int, str] | None, most: int) -> Sifted:
         ask = Ask(ORDER[self.table], self.where, limit, place, without=self.without)
@@ -54,7 +65,7 @@ class Wanted:
         return Sifted(rows[:limit], len(rows[:limit]), (getattr(more, ask.order), more.id) if more else None)
 
 
-def listed(wanted: Wanted, shapes: Shapes, limit: int, cursor: str | None) -> Answer:
+def listed(wanted: Rows, shapes: Shapes, limit: int, cursor: str | None) -> Answer:
     limit, most = limit or ALL, MOST if limit else ALL
     items: list[Answer] = []
     looked, place = 0, read_cursor(cursor)

@@ -10,8 +10,8 @@ from ramify.storage.base import Test
 FindId = Callable[[str, str], str]
 """From a table and any id to Ramify's own."""
 
-LISTS = {"tasks": "tasks", "calls": "model calls", "conversations": "conversations"}
-ORDER = {"tasks": "opened", "calls": "started", "conversations": "active"}
+LISTS = {"tasks": "tasks", "calls": "model calls", "conversations": "conversations", "tools": "tool calls", "operations": "operations"}
+ORDER = {"tasks": "opened", "calls": "started", "conversations": "active", "tools": "opened", "operations": "updated"}
 # For each list and name: the column, and of what belongs to the row, where it is not the row's own.
 COLUMNS: dict[str, dict[str, tuple[str, str]]] = {
     "tasks": {
@@ -35,13 +35,24 @@ COLUMNS: dict[str, dict[str, tuple[str, str]]] = {
         "tokens": ("tokens", ""), "input": ("input", ""), "output": ("output", ""), "calls": ("calls", ""),
         "duration": ("lasted", ""), "words": ("words", "tasks"),
     },
+    "tools": {
+        "status": ("status", ""), "agent": ("agent", ""), "tool": ("name", ""), "task": ("task", ""), "duration": ("lasted", ""),
+        "words": ("words", ""),
+    },
+    "operations": {
+        "status": ("status", ""), "agent": ("agent", ""), "tool": ("name", ""), "project": ("project", ""),
+        "session": ("session", ""), "duration": ("lasted", ""), "words": ("words", ""),
+    },
 }  # fmt: skip
 OPEN = ("pending", "submitted", "working", "input-required", "auth-required")
 DONE = ("completed", "failed", "canceled", "rejected")
 # Tasks and model calls have different words for much the same: either is understood.
 AS_TASK = {"ok": "completed", "error": "failed", "aborted": "canceled", "running": "working"}
 AS_CALL = {task: call for call, task in AS_TASK.items()}
+AS_TOOL = {"completed": "ok", "failed": "error", "aborted": "canceled", "working": "running"}
+OWN_WORDS = {"calls": AS_CALL, "tools": AS_TOOL}
 FLAGS = ("stalled", "looping", "late")
+FLAGGED = ("tasks", "operations")
 
 
 def about(column: str, *values: str | int, of: str = "") -> Test:
@@ -66,6 +77,14 @@ STATES: dict[str, dict[str, Test]] = {
         "inferred": Test("certainty", "<", (1,), of="tasks"), "subtasks": about("kind", "sub", of="tasks"),
         "tools": Test("tool_calls", ">", (0,), of="tasks"), "errors": about("status", "error", of="tools"),
         "cost": Test("cost", ">", (0,)),
+    },
+    "tools": {
+        "open": about("status", "running"), "done": Test("status", "is", ("running",), negated=True),
+        "subtasks": Test("spawned", ">", (0,)), "errors": about("status", "error", "timed_out"),
+    },
+    "operations": {
+        "open": about("status", *OPEN), "done": about("status", *DONE, "partial"), "subtasks": Test("subtasks", ">", (0,)),
+        "errors": Test("failed", ">", (0,)),
     },
 }  # fmt: skip
 
@@ -117,7 +136,7 @@ def _named(filter: Filter, term: Named, table: str, find: FindId) -> Test:
     if term.name in ("conversation", "task"):
         values = tuple(find(f"{term.name}s", value) for value in values)
     if term.name == "status":
-        words = AS_CALL if table == "calls" else AS_TASK
+        words = OWN_WORDS.get(table, AS_TASK)
         values = tuple(dict.fromkeys(words.get(value, value) for value in values))
     return Test(column, "like" if any("*" in value for value in values) else "is", values, term.negated, of)
 
@@ -133,7 +152,7 @@ def _state(filter: Filter, term: Named, table: str, found: Meaning) -> None:
     if len(term.values) > 1:
         raise BadFilter(filter.text, term.place, f"{term.name}: takes one word", f"write {' '.join(f'{term.name}:{one}' for one in term.values)}")
     word = term.values[0]
-    if word in FLAGS and table == "tasks":
+    if word in FLAGS and table in FLAGGED:
         found.flags.append((word, not term.negated))
         if word == "stalled" and not term.negated:
             found.tests.append(about("status", *OPEN))  # what has ended does not stand still
@@ -142,4 +161,4 @@ def _state(filter: Filter, term: Named, table: str, found: Meaning) -> None:
     if test is None:
         known = tuple(f"{term.name}:{one}" for one in STATES[table])
         raise BadFilter(filter.text, term.place, f"{term.name}:{word} means nothing for {LISTS[table]}", suggestion("", known))
-    found.tests.append(Test(test.column, test.compare, test.values, term.negated, test.of))
+    found.tests.append(Test(test.column, test.compare, test.values, term.negated != test.negated, test.of))

@@ -4,7 +4,7 @@ from typing import Any
 
 from ramify.model.entity import Call, Conversation, Entity, Operation, Task, ToolCall
 from ramify.model.observation import Request, Response
-from ramify.query import events, family, files, found_text, kept, operations, told
+from ramify.query import at_hand, events, family, files, found_text, kept, operations, told
 from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes, tool_shapes
 from ramify.query.breakdown import breakdown
 from ramify.query.cache import Pricer, list_price
@@ -13,7 +13,7 @@ from ramify.query.errors import Ambiguous, BadQuestion, NotFound
 from ramify.query.flags import USUAL, Patience
 from ramify.query.lists import Wanted, listed
 from ramify.query.outline import outline
-from ramify.query.paging import ALL, cut, read_cursor, read_place, write_cursor, write_place
+from ramify.query.paging import ALL, cut, read_place, write_place
 from ramify.query.reasons import why, why_all
 from ramify.query.related import by_parent, related
 from ramify.query.resolve import resolve
@@ -73,7 +73,7 @@ class Questions:
         return listed(wanted, lambda rows: call_shapes(self.store, rows), limit, cursor)
 
     def operations(
-        self, *, session: str | None = None, project: str | None = None, limit: int = 50, cursor: str | None = None
+        self, *, session: str | None = None, project: str | None = None, filter: str | None = None, limit: int = 50, cursor: str | None = None
     ) -> Answer:
         """Last updated first."""
         where = _given(project=project)
@@ -82,8 +82,8 @@ class Questions:
             if not found:
                 return {"items": [], "next": None}
             where["session"] = found[0].id
-        rows, after = self._page("operations", "updated", where, limit, cursor)
-        return {"items": [operations.operation_shape(row) for row in rows if isinstance(row, Operation)], "next": after}
+        wanted = at_hand.WantedOperations(self.store, where, filter)
+        return listed(wanted, lambda rows: [operations.operation_shape(row) for row in rows], limit, cursor)
 
     def events(
         self, *, session: str | None = None, project: str | None = None, limit: int = 50, cursor: str | None = None,
@@ -95,17 +95,6 @@ class Questions:
 
     def task_events(self, id: str) -> Answer:
         return events.task_events(self.store, id)
-
-    def _page(
-        self, table: str, order: str, where: dict[str, str], limit: int, cursor: str | None,
-        without: dict[str, str] | None = None,
-    ) -> tuple[list[Entity], str | None]:
-        limit = limit or ALL
-        rows = self.store.page(table, Ask(order, where, limit + 1, read_cursor(cursor), without=without or {}))
-        if len(rows) <= limit:
-            return rows, None
-        last = rows[limit - 1]
-        return rows[:limit], write_cursor(getattr(last, order), last.id)
 
     # -- one thing ---------------------------------------------------------------------------------------------------
 
@@ -208,12 +197,16 @@ class Questions:
         page, after = cut(found, limit, cursor)
         return {"items": task_shapes(self.store, page, self.patience, under), "next": after}
 
-    def tools(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
+    def tools(self, id: str, *, tree: bool = False, filter: str | None = None, limit: int = 50, cursor: str | None = None) -> Answer:
         calls = self._calls_of(id, tree)
         order = {call.id: (call.started, call.id) for call in calls}
         asked = [row for row in self.store.among("tools", "call", list(order)) if isinstance(row, ToolCall) and not row.task]
         rows = asked + kept.tools_of(self.store, self._owners(id, tree))
         rows.sort(key=lambda tool: (order.get(tool.call, (tool.opened, "")) if not tool.task else (tool.opened, ""), tool.block, tool.id))
+        if filter:
+            fitting = at_hand.fitting_tools(self.store, filter, tool_shapes(self.store, rows, Content(self.store)))
+            items, after = cut(fitting, limit, cursor)
+            return {"items": items, "next": after, "looked": len(rows)}
         page, after = cut(rows, limit, cursor)
         return {"items": tool_shapes(self.store, page, Content(self.store)), "next": after}
 

@@ -2,6 +2,7 @@
 
 from aiohttp import web
 
+from ramify.query.filter_help import LISTS
 from ramify.web import (
     agent_acts,
     calls,
@@ -42,6 +43,9 @@ PARENT = Parameter("parent", "string", "the task or tool call that they would st
 WITHDRAW = Parameter("withdraw", "boolean", "take back what was said instead: the rules decide again", False)
 SESSION = Parameter("session", "string", "only this session of the event log")
 TEXT = Parameter("q", "string", "the words to look for; filters may stand among them", required=True)
+LIST = Parameter("list", "string", "what it narrows", required=True, choices=LISTS)
+WRITTEN = Parameter("q", "string", "the filter, as far as it is written")
+AT = Parameter("at", "integer", "the place of the cursor; without it, the end")
 
 ROUTES = (
     Route("GET", "/api/tasks", tasks.listed, "Tasks, newest first", "[Task]",
@@ -50,7 +54,7 @@ ROUTES = (
     Route("GET", "/api/tasks/{id}", tasks.shown, "One task", "Task"),
     Route("GET", "/api/tasks/{id}/tree", tasks.tree, "A task with everything under it", "TaskTree", (SHAPE,)),
     Route("GET", "/api/tasks/{id}/subtasks", tasks.subtasks, "The tasks that a task gave", "[Task]", UNDER),
-    Route("GET", "/api/tasks/{id}/tools", tasks.tools, "The tool calls of a task", "[ToolCall]", (*UNDER, BRIEF)),
+    Route("GET", "/api/tasks/{id}/tools", tasks.tools, "The tool calls of a task", "[ToolCall]", (*UNDER, FILTER, BRIEF)),
     Route("GET", "/api/tasks/{id}/reasoning", tasks.reasoning, "What a task thought", "[Reasoning]", (*UNDER, BRIEF)),
     Route("GET", "/api/tasks/{id}/messages", tasks.messages, "What was said in a task", "[Message]", UNDER),
     Route("GET", "/api/tasks/{id}/artifacts", tasks.artifacts, "What a task produced, oldest first", "[Artifact]", UNDER),
@@ -74,6 +78,8 @@ ROUTES = (
     Route("GET", "/api/forgotten", conversations.notes, "What was forgotten, newest first", "[ForgottenNote]"),
     Route("GET", "/api/conversations/{id}/tree", tasks.tree, "Its tasks, as trees", "Tree", (SHAPE,)),
     Route("GET", "/api/search", overview.search, "Full text", "[Hit]", (TEXT, FILTER, LIMIT, CURSOR)),
+    Route("GET", "/api/filter", overview.filter, "What a filter means, where it is wrong, and what may stand at the cursor", "FilterHelp",
+          (LIST, WRITTEN, AT)),
     Route("GET", "/api/stats", overview.stats, "Totals", "Stats"),
     Route("GET", "/api/health", overview.health, "How the server is", "Health"),
     Route("GET", "/api/alive", metrics.alive, "Whether the process lives", "Object"),
@@ -99,7 +105,7 @@ ROUTES = (
     Route("GET", "/api/operations/{id}", events.operation, "One operation, its events and its tasks", "OperationAnswer"),
     Route("POST", "/api/reconcile", events.reconciled, "Ask the agents about the session's open tasks", "Reconciled"),
     Route("GET", "/api/all/operations", operator.operations, "Operations of every session, last updated first", "[Operation]",
-          (SESSION, PROJECT, *PAGE)),
+          (SESSION, PROJECT, FILTER, *PAGE)),
     Route("GET", "/api/all/operations/{id}", operator.operation, "One operation of any session, with its tasks as trees", "Tree"),
     Route("GET", "/api/all/events", operator.events, "Events of every session, newest first", "[LoggedEvent]",
           (*event_questions.EQUAL, SESSION, PROJECT, *PAGE)),

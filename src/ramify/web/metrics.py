@@ -24,11 +24,12 @@ FIGURES = (
 
 async def metrics(request: web.Request) -> web.Response:
     ramify = request.app[RAMIFY]
-    state = ramify.health()["capture"]
+    health = ramify.health()
+    state = health["capture"]
     lines = [line for name, kind, field, words in FIGURES for line in figure(name, kind, words, state.get(field, 0))]
     lines += figure("ramify_ingest_lag_seconds", "gauge", "age of the oldest observation that is not safe yet", lag(state))
     lines += figure("ramify_live_readers", "gauge", "readers of the live feed", len(request.app[READERS]))
-    lines += figure("ramify_up_seconds", "gauge", "since the server started", ramify.health()["uptime_s"])
+    lines += figure("ramify_up_seconds", "gauge", "since the server started", health["uptime_s"])
     took, seq = await asked(ramify)
     lines += figure("ramify_store_up", "gauge", "whether the store answers", int(seq is not None))
     lines += figure("ramify_store_seconds", "gauge", "how long the store took to say how far its log goes", took)

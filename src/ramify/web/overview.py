@@ -1,5 +1,6 @@
 """Search, totals, health, and where things are."""
 
+from ramify.query.filter_help import filter_help
 from ramify.query.service import Answer
 from ramify.web.route import Asked
 
@@ -18,6 +19,12 @@ def search(asked: Asked) -> Answer:
     given = dict(asked.given)
     text = " ".join(part for part in (given.pop("q"), given.pop("filter")) if part)
     return asked.ramify.questions.search(text, **given)
+
+
+def filter(asked: Asked) -> Answer:
+    given = asked.given
+    text = given["q"] or ""
+    return filter_help(asked.ramify.questions.store, given["list"], text, len(text) if given["at"] is None else given["at"])
 
 
 def stats(asked: Asked) -> Answer:

@@ -44,8 +44,38 @@ class Skeleton(Struct, kw_only=True):
     unattached: Columns
 
 
+class FilterTerm(Struct):
+    """Where it stands in the filter, and what was understood."""
+
+    start: int
+    end: int
+    says: str
+
+
+class FilterProblem(Struct):
+    start: int
+    end: int
+    message: str
+    hint: str
+
+
+class FilterSuggestion(Struct):
+    """`text` may stand in place of what is there from `start` to `end`."""
+
+    start: int
+    end: int
+    text: str
+    meaning: str
+
+
+class FilterHelp(Struct):
+    terms: list[FilterTerm]
+    error: FilterProblem | None
+    suggestions: list[FilterSuggestion]
+
+
 class Missing(Struct):
-    kind: Literal["unattached", "inferred", "no_result", "cut_short", "failed_calls", "withheld"]
+    kind: Literal["unattached", "unresolved", "inferred", "no_result", "cut_short", "failed_calls", "withheld"]
     count: int
     ids: list[str]
 
@@ -259,5 +289,5 @@ class Observed(Struct, kw_only=True):
 
 PAGE_SHAPES: tuple[type[Struct], ...] = (
     Skeleton, Completeness, CacheEntry, Hit, Health, Stats, Changes, Observed, Preview, Named, Forgotten,
-    ForgottenNote,
+    ForgottenNote, FilterHelp,
 )  # fmt: skip

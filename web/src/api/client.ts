@@ -1,6 +1,6 @@
 /** One function for each question and act. Errors of the server come out as ApiError, with its own words. */
 import type {
-  Answered, Artifact, CacheEntry, Call, Cancellation, Completeness, Conversation, EmptiedSession, EventList, Flow, Health, Hit, LoggedEvent, Message, Named, Observed, Operation,
+  Answered, Artifact, CacheEntry, Call, Cancellation, Completeness, Conversation, EmptiedSession, EventList, FilterHelp, Flow, Health, Hit, LoggedEvent, Message, Named, Observed, Operation,
   OperationDetail, Playing, Preview, Reasoning, Reconciliation, SessionInfo, Skeleton, Stats, Task, ToolCall, Why,
 } from "./types.gen";
 
@@ -125,7 +125,7 @@ export const api = {
   subtasks: (id: string) => get<Listed<Task>>(`tasks/${one(id)}/subtasks`, { limit: 5000 }),
   messages: (id: string, cursor: string | null = null, limit = 400) =>
     get<Listed<Message>>(`tasks/${one(id)}/messages`, { limit, cursor }),
-  tools: (id: string, tree: boolean, limit = 5000, brief = false) => get<Listed<ToolCall>>(`tasks/${one(id)}/tools`, { tree, limit, brief }),
+  tools: (id: string, tree: boolean, limit = 5000, brief = false, filter = "") => get<Listed<ToolCall>>(`tasks/${one(id)}/tools`, { tree, limit, brief, filter }),
   flow: (id: string) => get<Seen<Flow>>(`tasks/${one(id)}/flow`),
   reasoning: (id: string, tree: boolean, limit = 5000) => get<Listed<Reasoning>>(`tasks/${one(id)}/reasoning`, { tree, limit, brief: true }),
   artifacts: (id: string, tree: boolean, limit: number) => get<Listed<Artifact>>(`tasks/${one(id)}/artifacts`, { tree, limit }),
@@ -145,6 +145,7 @@ export const api = {
   clearSession: (session: string) => act<EmptiedSession>(sessionAddress(session, "events"), "DELETE"),
   reconcileAll: () => act<Reconciliation>(address("all/reconcile"), "POST"),
   reconcile: (session: string) => act<Reconciliation>(sessionAddress(session, "reconcile"), "POST"),
+  filter: (list: string, q: string, at: number) => get<Seen<FilterHelp>>("filter", { list, q, at }),
   search: (q: string, cursor: string | null = null) => get<Listed<Hit> & { indexed: number }>("search", { q, cursor, limit: 100 }),
   stats: () => get<Seen<Stats>>("stats"),
   health: () => get<Seen<Health>>("health"),

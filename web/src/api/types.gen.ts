@@ -249,6 +249,32 @@ export interface Fault {
   end?: number | null;
 }
 
+export interface FilterHelp {
+  terms: Array<FilterTerm>;
+  error: FilterProblem | null;
+  suggestions: Array<FilterSuggestion>;
+}
+
+export interface FilterProblem {
+  start: number;
+  end: number;
+  message: string;
+  hint: string;
+}
+
+export interface FilterSuggestion {
+  start: number;
+  end: number;
+  text: string;
+  meaning: string;
+}
+
+export interface FilterTerm {
+  start: number;
+  end: number;
+  says: string;
+}
+
 export interface Flow {
   task: Task;
   events: Array<FlowEvent>;
@@ -411,7 +437,7 @@ export interface Message {
 }
 
 export interface Missing {
-  kind: "unattached" | "inferred" | "no_result" | "cut_short" | "failed_calls" | "withheld";
+  kind: "unattached" | "unresolved" | "inferred" | "no_result" | "cut_short" | "failed_calls" | "withheld";
   count: number;
   ids: Array<string>;
 }

@@ -3,6 +3,7 @@ import { useEffect } from "react";
 import { api } from "../api/client";
 import { CallsTable } from "../panes/CallsTable";
 import { Details } from "../panes/Details";
+import { FilterBox } from "../ui/FilterBox";
 import { Loading, Trouble } from "../ui/Trouble";
 import { useAnswer } from "../ui/hooks";
 import { useNavigation } from "../ui/navigation";
@@ -12,7 +13,8 @@ const STATUSES = ["running", "error", "aborted"];
 
 export function CallsPage() {
   const { view, adjust } = useNavigation();
-  const calls = useAnswer(() => api.calls({ kind: view.kind, status: view.status, limit: 300 }), `${view.kind}:${view.status}`);
+  const wanted = view.words.trim();
+  const calls = useAnswer(() => api.calls({ kind: view.kind, status: view.status, filter: wanted, limit: 300 }), `${view.kind}:${view.status}:${wanted}`);
   useEffect(() => {
     document.title = "Model calls – Ramify";
   }, []);
@@ -20,6 +22,7 @@ export function CallsPage() {
     <section className="list-page wide" aria-label="model calls">
       <h1>Model calls</h1>
       <div className="filter">
+        <FilterBox list="calls" label="filter model calls" placeholder="words, model:claude-opus*, tokens>100k, tool:Bash   /" value={view.words} change={(words) => adjust({ words })} />
         <span className="depths" role="group" aria-label="kind">
           {KINDS.map((kind) => (
             <button key={kind} type="button" aria-pressed={view.kind === kind} onClick={() => adjust({ kind: view.kind === kind ? "" : kind })}>
@@ -38,10 +41,10 @@ export function CallsPage() {
           refresh
         </button>
       </div>
-      {calls.error && <Trouble error={calls.error} again={calls.again} />}
+      {calls.error && calls.error.code !== "bad_filter" && <Trouble error={calls.error} again={calls.again} />}
       <div className={`split${view.selected ? " with-details" : ""}`}>
         <div className="view">
-          {calls.value ? calls.value.items.length ? <CallsTable calls={calls.value.items} showTask /> : <p className="empty">No such call was seen.</p> : <Loading />}
+          {calls.value ? calls.value.items.length ? <CallsTable calls={calls.value.items} showTask /> : <p className="empty">No such call was seen.</p> : calls.error ? null : <Loading />}
         </div>
         <Details />
       </div>

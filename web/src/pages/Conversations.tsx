@@ -1,17 +1,23 @@
 /** Conversations, newest first. */
-import { useEffect } from "react";
+import { useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import { feed } from "../api/live";
-import { age, count, money, tokens } from "../state/format";
+import { age, count, grouped, money, tokens } from "../state/format";
 import { firstLine } from "../state/text";
+import { FilterBox } from "../ui/FilterBox";
 import { Loading, Trouble } from "../ui/Trouble";
 import { useAnswer, useNow } from "../ui/hooks";
 import { Link, conversationView, useNavigation } from "../ui/navigation";
-import { Filter } from "../panes/Filter";
+
+const PAGE = 300;
 
 export function Conversations() {
-  const { view } = useNavigation();
-  const list = useAnswer(() => api.conversations({ limit: 300 }), "conversations");
+  const { view, adjust } = useNavigation();
+  const [limit, grow] = useState(PAGE);
+  const wanted = view.words.trim();
+  const list = useAnswer(() => api.conversations({ limit, filter: wanted }), `${limit} ${wanted}`);
+  const last = useRef(list.value);
+  last.current = list.value ?? last.current; // what stood there stays until the next answer comes
   const now = useNow(true);
   useEffect(() => {
     document.title = "Conversations – Ramify";
@@ -25,17 +31,27 @@ export function Conversations() {
     };
     return feed.listen({ changed: soon, restart: soon });
   }, []);
-  if (list.error) return <Trouble error={list.error} again={list.again} />;
-  if (!list.value) return <Loading rows={8} />;
-  const words = view.words.toLowerCase();
-  const shown = list.value.items.filter((one) => `${one.title} ${one.session} ${one.client} ${one.project}`.toLowerCase().includes(words));
+  if (list.error && list.error.code !== "bad_filter") return <Trouble error={list.error} again={list.again} />;
+  if (!last.current && !list.error) return <Loading rows={8} />;
+  const { items, next } = last.current ?? { items: [], next: null };
   return (
     <section className="list-page" aria-label="conversations">
       <h1>Conversations</h1>
-      <Filter shown={shown.length} all={list.value.items.length} />
-      {list.value.items.length === 0 && <p className="empty">No conversation was seen yet.</p>}
+      <div className="filter">
+        <FilterBox list="conversations" label="filter conversations" placeholder="words, agent:Explore, client:claude-cli*, since:7d   /" value={view.words} change={(words) => adjust({ words })} />
+        {wanted && !list.error && (
+          <span className="faint" role="status">
+            {grouped(items.length)}
+            {next ? " or more fit" : items.length === 1 ? " fits" : " fit"}{" "}
+            <button type="button" className="quiet" onClick={() => adjust({ words: "" })}>
+              show all
+            </button>
+          </span>
+        )}
+      </div>
+      {items.length === 0 && !list.error && <p className="empty">{wanted ? "Nothing fits." : "No conversation was seen yet."}</p>}
       <ul className="runs">
-        {shown.map((one) => (
+        {items.map((one) => (
           <li key={one.id}>
             <Link to={conversationView(one.id)}>
               <span className="title">{firstLine(one.title, 140) || one.id}</span>
@@ -44,7 +60,7 @@ export function Conversations() {
                 <span>{count(one.subtasks, "sub-task")}</span>
                 {one.branches.length > 1 && <span title={one.branches.join(", ")}>{count(one.branches.length, "branch", "branches")}</span>}
                 <span>{count(one.calls, "call")}</span>
-                <span>{tokens(one.usage.input + one.usage.output)}</span>
+                <span>{one.calls ? tokens(one.usage.input + one.usage.output) : "—"}</span>
                 <span>{money(one.usage.cost_usd)}</span>
                 {one.client && <span className="faint">{firstLine(one.client, 24)}</span>}
                 <time dateTime={one.active ?? undefined}>{age(one.active, now)}</time>
@@ -53,6 +69,11 @@ export function Conversations() {
           </li>
         ))}
       </ul>
+      {next && (
+        <button type="button" onClick={() => grow((old) => old + PAGE)}>
+          Show older ones
+        </button>
+      )}
     </section>
   );
 }

@@ -1,13 +1,13 @@
 /** Operations board: one row each, a chip for every agent, open ones first. */
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { api } from "../api/client";
 import { feed } from "../api/live";
 import type { AgentShare, Operation } from "../api/types.gen";
 import { age, count, duration } from "../state/format";
 import { endedOf, failedOf, headline, isOpen, openTasks, ordered } from "../state/operations";
 import { firstLine } from "../state/text";
-import { Filter } from "../panes/Filter";
 import { SessionBar } from "../panes/SessionBar";
+import { FilterBox } from "../ui/FilterBox";
 import { Flags, Status } from "../ui/Marks";
 import { Loading, Trouble } from "../ui/Trouble";
 import { useAnswer, useNow } from "../ui/hooks";
@@ -17,8 +17,11 @@ const MOST = 500;
 const NOBODY = { operation: "-", agent: "", kind: "", status: "", source: "" };
 
 export function Operations() {
-  const { view } = useNavigation();
-  const list = useAnswer(() => api.operations({ session: view.session, limit: MOST }), `operations:${view.session}`);
+  const { view, adjust } = useNavigation();
+  const wanted = view.words.trim();
+  const list = useAnswer(() => api.operations({ session: view.session, filter: wanted, limit: MOST }), `operations:${view.session}:${wanted}`);
+  const last = useRef(list.value);
+  last.current = list.value ?? last.current; // what stood there stays until the next answer comes
   const sessions = useAnswer(() => api.sessions(), "sessions");
   const again = () => {
     list.again();
@@ -28,11 +31,10 @@ export function Operations() {
   useEffect(() => {
     document.title = "Operations – Ramify";
   }, []);
-  if (list.error && !list.value) return <Trouble error={list.error} again={again} />;
-  if (!list.value) return <Loading rows={6} />;
-  const words = view.words.toLowerCase();
-  const shown = ordered(list.value.items).filter((one) => `${one.operationId} ${one.agents.join(" ")} ${one.taskTypes.join(" ")} ${one.status} ${one.flags.join(" ")}`.toLowerCase().includes(words));
-  const open = list.value.items.filter(isOpen).length;
+  if (list.error && list.error.code !== "bad_filter" && !list.value) return <Trouble error={list.error} again={again} />;
+  if (!last.current && !list.error) return <Loading rows={6} />;
+  const shown = ordered(last.current?.items ?? []);
+  const open = shown.filter(isOpen).length;
   const current = sessions.value?.items.find((one) => one.session === view.session) ?? null;
   return (
     <section className="list-page wide" aria-label="operations">
@@ -40,8 +42,19 @@ export function Operations() {
         Operations {open > 0 && <span className="chip">{open} open</span>}
       </h1>
       {sessions.value && sessions.value.items.length > 0 && <SessionBar sessions={sessions.value.items} current={current ?? only(sessions.value.items)} all={sessions.value.items.length > 1} changed={again} />}
-      <Filter shown={shown.length} all={list.value.items.length} />
-      {list.value.items.length === 0 && (
+      <div className="filter">
+        <FilterBox list="operations" label="filter operations" placeholder="words, status:failed, agent:mcp_*, tool:get_products   /" value={view.words} change={(words) => adjust({ words })} />
+        {wanted && !list.error && (
+          <span className="faint" role="status">
+            {count(shown.length, "operation")} {shown.length === 1 ? "fits" : "fit"}{" "}
+            <button type="button" className="quiet" onClick={() => adjust({ words: "" })}>
+              show all
+            </button>
+          </span>
+        )}
+      </div>
+      {shown.length === 0 && wanted && !list.error && <p className="empty">Nothing fits.</p>}
+      {shown.length === 0 && !wanted && (
         <p className="empty">
           No operation was seen yet: send events to <code>POST /api/events</code>, use <code>ramify.operation()</code> in a program, or <code>ramify import --format adcp FILE</code>.
         </p>

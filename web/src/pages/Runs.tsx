@@ -7,6 +7,7 @@ import type { Task } from "../api/types.gen";
 import { age, count, duration, money, tokens } from "../state/format";
 import { NO_PROMPT } from "../state/sources";
 import { firstLine } from "../state/text";
+import { FilterBox } from "../ui/FilterBox";
 import { Flags, Progress, Status } from "../ui/Marks";
 import { Loading, Trouble } from "../ui/Trouble";
 import { asApiError, useNow } from "../ui/hooks";
@@ -24,7 +25,6 @@ const DAY = 86_400_000; // what was never seen to end is not said to have worked
 export function Runs() {
   const { view, adjust } = useNavigation();
   const list = useRuns(view.status, view.words);
-  const field = useRef<HTMLInputElement>(null);
   const [at, move] = useState(-1);
   const { go } = useNavigation();
   useEffect(() => {
@@ -32,7 +32,6 @@ export function Runs() {
   }, []);
   const items = list.items;
   useKeys({
-    filter: () => field.current?.focus(),
     next: () => move(Math.min(at + 1, items.length - 1)),
     previous: () => move(Math.max(at - 1, 0)),
     open: () => items[at] && go(taskView(items[at].id)),
@@ -45,14 +44,7 @@ export function Runs() {
     <section className="list-page" aria-label="runs">
       <h1>Runs</h1>
       <div className="filter">
-        <input
-          ref={field}
-          type="search"
-          aria-label="filter runs"
-          placeholder="words, agent:Explore, tool:Bash, cost>0.5, since:2h   /"
-          value={view.words}
-          onChange={(event) => adjust({ words: event.target.value })}
-        />
+        <FilterBox list="tasks" label="filter runs" placeholder="words, agent:Explore, tool:Bash, cost>0.5, since:2h   /" value={view.words} change={(words) => adjust({ words })} />
         <span role="group" aria-label="status" className="depths">
           <button type="button" aria-pressed={!view.status} onClick={() => adjust({ status: "" })}>
             all
@@ -63,11 +55,6 @@ export function Runs() {
             </button>
           ))}
         </span>
-        {list.error?.code === "bad_filter" && (
-          <span className="faint" role="alert">
-            {list.error.message}; {list.error.hint}
-          </span>
-        )}
         {filtered && list.error?.code !== "bad_filter" && (
           <span className="faint" role="status">
             {items.length} shown, {list.hidden} hidden{" "}
@@ -118,7 +105,8 @@ function RunRow({ task, selected }: { task: Task; selected: boolean }) {
   const since = task.opened ? now - Date.parse(task.opened) : Infinity;
   const took = task.duration_ms ?? (working && since < DAY ? since : null);
   const usage = task.tree_usage;
-  const delegated = usage.cost_usd === null || task.usage.cost_usd === null ? null : usage.cost_usd - task.usage.cost_usd;
+  const unseen = task.subtasks > 0 && usage.calls === task.usage.calls && usage.cost_usd === task.usage.cost_usd; // of those that it asked, nobody saw a model
+  const delegated = unseen || usage.cost_usd === null || task.usage.cost_usd === null ? null : usage.cost_usd - task.usage.cost_usd;
   return (
     <li ref={row} className={selected ? "selected" : ""}>
       <Link to={taskView(task.id)}>
@@ -128,10 +116,10 @@ function RunRow({ task, selected }: { task: Task; selected: boolean }) {
           {task.progress && task.progress.tasks > 0 && <Progress done={task.progress.done} all={task.progress.tasks} failed={task.progress.failed} />}
           <Flags flags={task.flags} />
           <span className="n" title="model calls">
-            {usage.calls}
+            {usage.calls || "—"}
           </span>
           <span className="n" title="input and output tokens of the whole tree, the cache apart">
-            {tokens(usage.input + usage.output)}
+            {usage.calls ? tokens(usage.input + usage.output) : "—"}
           </span>
           <span className="n">{duration(took)}</span>
           <span className="n" title="own cost">{money(task.usage.cost_usd)}</span>

@@ -3,7 +3,9 @@ import { useEffect, useState } from "react";
 import { api } from "../api/client";
 import type { Hit } from "../api/types.gen";
 import { clock, count } from "../state/format";
+import { plainWords } from "../state/filter";
 import { visible } from "../state/text";
+import { FilterBox } from "../ui/FilterBox";
 import { Loading, Trouble } from "../ui/Trouble";
 import { useAnswer } from "../ui/hooks";
 import { Link, fresh, useNavigation } from "../ui/navigation";
@@ -30,10 +32,10 @@ export function Search() {
           adjust({ words: typed });
         }}
       >
-        <input type="search" autoFocus aria-label="words to look for" value={typed} onChange={(event) => type(event.target.value)} placeholder='words, or "a phrase"' />
+        <FilterBox list="search" label="words to look for" focused placeholder='words, "a phrase", agent:HR*, since:7d' value={typed} change={type} enter={() => adjust({ words: typed })} />
         <button type="submit">Search</button>
       </form>
-      {found.error && <Trouble error={found.error} again={found.again} />}
+      {found.error && found.error.code !== "bad_filter" && <Trouble error={found.error} again={found.again} />}
       {found.loading && <Loading />}
       {found.value && (
         <>
@@ -61,7 +63,7 @@ export function Search() {
 }
 
 function Marked({ text, words }: { text: string; words: string }) {
-  const terms = words.match(/"[^"]+"|\S+/g)?.map((term) => term.replace(/"/g, "").replace(/[.*+?^${}()|[\]\\]/g, "\\$&")) ?? [];
+  const terms = plainWords(words).map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   if (!terms.length) return <>{text}</>;
   const parts = text.split(new RegExp(`(${terms.join("|")})`, "gi"));
   return <>{parts.map((part, at) => (at % 2 ? <mark key={at}>{part}</mark> : part))}</>;

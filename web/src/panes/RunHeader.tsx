@@ -7,7 +7,7 @@ import { sentence, share, told } from "../state/meter";
 import type { Run } from "../state/run";
 import { NO_PROMPT, WAITING } from "../state/sources";
 import { firstLine } from "../state/text";
-import { span } from "../state/tree";
+import { delegatedCost, ownCost, span } from "../state/tree";
 import { stalls } from "../state/waits";
 import { Cancel } from "./Asking";
 import { Feedback } from "./Feedback";
@@ -92,9 +92,8 @@ function Figures({ run, now }: { run: Run; now: number }) {
   const { from, to, open } = run.tree ? span(run.tree) : { from: 0, to: 0, open: false };
   const sum = (pick: (node: (typeof roots)[number]) => number | null) =>
     roots.reduce<number | null>((total, node) => (total === null || pick(node) === null ? null : total + (pick(node) ?? 0)), 0);
-  const own = sum((node) => (node.calls ? node.cost : 0));
-  const tree = sum((node) => node.sums.cost);
-  const seen = roots.some((node) => node.sums.calls > 0); // of agents whose models nobody saw, nobody knows what they cost
+  const known = roots.some((node) => node.sums.calls || node.sums.cost); // of agents whose models nobody saw, nobody knows what they cost
+  const paid = (pick: (node: (typeof roots)[number]) => number | null) => money(known ? sum(pick) : null);
   const all = sum((node) => node.sums.tasks - 1) ?? 0;
   const done = sum((node) => node.sums.done - (node.end !== null ? 1 : 0)) ?? 0;
   return (
@@ -103,10 +102,10 @@ function Figures({ run, now }: { run: Run; now: number }) {
       <Figure name="sub-tasks" value={all ? `${done}/${all}` : "none"} />
       <Figure name="model calls" value={String(sum((node) => node.sums.calls) ?? 0)} />
       <Figure name="tools" value={String(sum((node) => node.sums.tools) ?? 0)} />
-      <Figure name="tokens" value={seen ? tokens(sum((node) => node.sums.tokens) ?? 0) : "—"} />
-      <Figure name="own cost" value={money(seen ? own : null)} />
-      <Figure name="delegated" value={money(!seen || own === null || tree === null ? null : tree - own)} />
-      <Figure name="whole tree" value={money(seen ? tree : null)} />
+      <Figure name="tokens" value={known ? tokens(sum((node) => node.sums.tokens) ?? 0) : "—"} />
+      <Figure name="own cost" value={paid(ownCost)} />
+      <Figure name="delegated" value={paid(delegatedCost)} />
+      <Figure name="whole tree" value={paid((node) => node.sums.cost)} />
     </dl>
   );
 }
@@ -140,7 +139,7 @@ function Meter({ id, version, working }: { id: string; version: number; working:
     );
   }
   const known = share(value);
-  const kinds: Record<string, string> = { unattached: "task", inferred: "task", no_result: "tool", cut_short: "call", failed_calls: "call", withheld: "call" };
+  const kinds: Record<string, string> = { unattached: "task", unresolved: "task", inferred: "task", no_result: "tool", cut_short: "call", failed_calls: "call", withheld: "call" };
   return (
     <p className="meter-line" aria-label={`completeness: ${sentence(value)}`}>
       <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">

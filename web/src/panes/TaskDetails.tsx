@@ -62,6 +62,8 @@ const NAMES = { calls: "model calls", input: "input", output: "output", cache_re
 
 /** Own, delegated, tree: each call is counted once, so the first two make the third. */
 export function UsageTable({ own, tree }: { own: Usage; tree: Usage }) {
+  const unseen = tree.calls === 0 && tree.cost_usd === null; // nobody saw a model at work: what it used cannot be known
+  const figure = (number: number) => (unseen ? "—" : tokens(number));
   const delegated = own.cost_usd === null || tree.cost_usd === null ? null : tree.cost_usd - own.cost_usd;
   return (
     <table className="usage">
@@ -79,9 +81,9 @@ export function UsageTable({ own, tree }: { own: Usage; tree: Usage }) {
         {KINDS.map((kind) => (
           <tr key={kind}>
             <th scope="row">{NAMES[kind]}</th>
-            <td>{tokens(own[kind])}</td>
-            <td>{tokens(tree[kind] - own[kind])}</td>
-            <td>{tokens(tree[kind])}</td>
+            <td>{figure(own[kind])}</td>
+            <td>{figure(tree[kind] - own[kind])}</td>
+            <td>{figure(tree[kind])}</td>
           </tr>
         ))}
         <tr>

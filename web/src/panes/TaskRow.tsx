@@ -5,6 +5,7 @@ import type { Row } from "../state/rows";
 import { tally } from "../state/rows";
 import { certaintyOf } from "../state/status";
 import { NO_PROMPT, WAITING } from "../state/sources";
+import { treeCost } from "../state/tree";
 import { firstLine } from "../state/text";
 import { CertaintyMark, Flags, Progress, Status } from "../ui/Marks";
 import { rowId } from "../ui/Virtual";
@@ -139,7 +140,7 @@ export function Figures({ row }: { row: Row }) {
         <Elapsed start={node.start} end={node.end} running={node.status === "working"} />
       </span>
       <span className="figure cost">{money(node.cost)}</span>
-      <span className="figure cost faint">{node.children.length ? money(node.sums.cost) : ""}</span>
+      <span className="figure cost faint">{node.children.length ? money(treeCost(node)) : ""}</span>
     </>
   );
 }

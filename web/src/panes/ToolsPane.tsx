@@ -1,11 +1,11 @@
 /** Every tool call of a run, whoever made it: name, agent, input, outcome, time. Only rows in view are drawn. */
-import { useMemo } from "react";
+import { useMemo, useRef } from "react";
 import { api } from "../api/client";
 import type { ToolCall } from "../api/types.gen";
-import { clock, count, duration } from "../state/format";
+import { clock, count, duration, grouped } from "../state/format";
 import type { Run } from "../state/run";
 import { firstLine, peek } from "../state/text";
-import { Filter } from "./Filter";
+import { FilterBox } from "../ui/FilterBox";
 import { Status } from "../ui/Marks";
 import { Loading, Trouble } from "../ui/Trouble";
 import { Virtual, rowId } from "../ui/Virtual";
@@ -20,7 +20,12 @@ const STATUSES = ["running", "ok", "error", "canceled", "timed_out", "missing"];
 export function ToolsPane({ run }: { run: Run }) {
   const { view, adjust } = useNavigation();
   const tools = useAnswer(() => api.tools(run.id, true, MOST, true), run.id, run.version());
-  const rows = useMemo(() => chosen(tools.value?.items ?? [], view.words, view.status), [tools.value, view.words, view.status]);
+  const wanted = view.words.trim();
+  const fitting = useAnswer(wanted ? () => api.tools(run.id, true, MOST, true, wanted) : null, `${run.id} ${wanted}`, run.version());
+  const all = (wanted ? fitting.value : tools.value)?.items;
+  const last = useRef(all);
+  last.current = all ?? last.current; // what stood there stays until the next answer comes
+  const rows = useMemo(() => (last.current ?? []).filter((tool) => !view.status || tool.status === view.status), [last.current, view.status]);
   const active = rows.find((tool) => view.selected === `tool:${tool.id}` || view.selected === `tool:${tool.call_id}`)?.id ?? null;
   const step = (by: 1 | -1) => {
     const at = rows.findIndex((tool) => tool.id === active);
@@ -34,7 +39,16 @@ export function ToolsPane({ run }: { run: Run }) {
   const there = STATUSES.filter((status) => items.some((tool) => tool.status === status));
   return (
     <section className="pane tools-pane" aria-label="tools">
-      <Filter shown={rows.length} all={items.length}>
+      <div className="filter">
+        <FilterBox list="tools" label="filter tool calls" placeholder="words, tool:get_*, status:error, duration>5s   /" value={view.words} change={(words) => adjust({ words })} />
+        {wanted && !fitting.error && (
+          <span className="faint" role="status">
+            {grouped(rows.length)} of {grouped(items.length)} shown{" "}
+            <button type="button" className="quiet" onClick={() => adjust({ words: "" })}>
+              show all
+            </button>
+          </span>
+        )}
         <span className="depths" role="group" aria-label="outcome">
           {there.map((status) => (
             <button key={status} type="button" aria-pressed={view.status === status} onClick={() => adjust({ status: view.status === status ? "" : status })}>
@@ -42,7 +56,7 @@ export function ToolsPane({ run }: { run: Run }) {
             </button>
           ))}
         </span>
-      </Filter>
+      </div>
       {tools.value.next && <p className="note">The first {count(MOST, "tool call")}.</p>}
       {items.length === 0 && <p className="empty">No tool call was seen in this run.</p>}
       {items.length > 0 && (
@@ -60,11 +74,6 @@ export function ToolsPane({ run }: { run: Run }) {
       )}
     </section>
   );
-}
-
-function chosen(items: ToolCall[], words: string, status: string): ToolCall[] {
-  const wanted = words.toLowerCase();
-  return items.filter((tool) => (!status || tool.status === status) && (!wanted || `${tool.name ?? ""} ${tool.agent_name ?? ""} ${tool.status} ${peek(tool.args)}`.toLowerCase().includes(wanted)));
 }
 
 interface RowProperties {

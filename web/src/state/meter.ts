@@ -4,6 +4,7 @@ import { count } from "./format";
 
 const WORDS: Record<Missing["kind"], (n: number) => string> = {
   unattached: (n) => `${count(n, "task")} that nothing leads to`,
+  unresolved: (n) => `${count(n, "task")} named, but never shown`,
   inferred: (n) => `${count(n, "link")} by inference`,
   no_result: (n) => `${count(n, "tool result")} that never came`,
   cut_short: (n) => `${count(n, "answer")} cut short`,
@@ -12,7 +13,7 @@ const WORDS: Record<Missing["kind"], (n: number) => string> = {
 };
 
 /** What lowers the meter; reasoning that was withheld and calls that failed are known facts, not gaps. */
-const GAPS: Missing["kind"][] = ["unattached", "inferred", "no_result", "cut_short"];
+const GAPS: Missing["kind"][] = ["unattached", "unresolved", "inferred", "no_result", "cut_short"];
 
 export const told = (missing: Missing): string => WORDS[missing.kind](missing.count);
 

@@ -3,7 +3,7 @@ import type { Task } from "../api/types.gen";
 import { skeleton, task } from "./fixtures";
 import { tally, visibleRows } from "./rows";
 import type { Tree } from "./tree";
-import { applyChange, buildTree, pathTo, sumUp, walk } from "./tree";
+import { applyChange, buildTree, delegatedCost, pathTo, sumUp, treeCost, walk } from "./tree";
 
 const ids = (tree: Tree) => [...tree.roots, ...tree.unattached].flatMap((root) => [...walk(root)].map((node) => node.id));
 const shape = (tree: Tree) => visibleRows(tree, { below: null, toggled: new Set(), focus: null, words: "" }).map((row) => `${row.depth}${row.id}`);
@@ -145,4 +145,15 @@ describe("rows", () => {
     const tree = buildTree(skeleton([["a", 0], ["b", 1], ["c", 2], ["d", 1]]), null);
     expect(visibleRows(tree, { ...folding, focus: "b" }).map((row) => `${row.depth}${row.id}`)).toEqual(["0b", "1c"]);
   });
+});
+
+test("what agents cost whose models nobody saw is not known, and not nothing", () => {
+  const tree = buildTree(skeleton([["a", 0], ["b", 1, { cost: null }], ["c", 0]]), null);
+  for (const id of ["b"]) tree.nodes.get(id)!.calls = 0;
+  for (const node of tree.nodes.values()) tree.stale.add(node);
+  sumUp(tree);
+  const of = (id: string) => tree.nodes.get(id)!;
+  expect([treeCost(of("a")), delegatedCost(of("a"))]).toEqual([1, null]);
+  expect([treeCost(of("b")), delegatedCost(of("b"))]).toEqual([null, 0]);
+  expect([treeCost(of("c")), delegatedCost(of("c"))]).toEqual([1, 0]);
 });

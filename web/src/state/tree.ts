@@ -262,7 +262,7 @@ export function sumUp(tree: Tree): void {
 function sumNode(node: Node): void {
   const sums: Sums = {
     tasks: 1, done: isDone(node.status) ? 1 : 0, working: node.status === "working" ? 1 : 0, failed: isFailed(node.status) ? 1 : 0,
-    calls: node.calls, tools: node.tools, tokens: node.tokens, cost: node.calls ? node.cost : 0, end: node.end ?? node.active,
+    calls: node.calls, tools: node.tools, tokens: node.tokens, cost: ownCost(node), end: node.end ?? node.active,
   };
   for (const { sums: below } of node.children) {
     sums.tasks += below.tasks;
@@ -276,6 +276,19 @@ function sumNode(node: Node): void {
     sums.end = Math.max(sums.end, below.end);
   }
   node.sums = sums;
+}
+
+/** Null where a call has no price. Where no call was seen there is nothing to add. */
+export const ownCost = (node: Node): number | null => node.cost ?? (node.calls ? null : 0);
+
+/** Null where nobody saw a model at work: what cannot be known is not nothing. */
+export const treeCost = (node: Node): number | null => (node.sums.calls || node.sums.cost ? node.sums.cost : null);
+
+/** What others were paid for it; null where there are others, and nobody saw a model of theirs. */
+export function delegatedCost(node: Node): number | null {
+  const own = ownCost(node);
+  const unseen = node.sums.tasks > 1 && node.sums.calls === node.calls && node.sums.cost === own;
+  return unseen || own === null || node.sums.cost === null ? null : node.sums.cost - own;
 }
 
 export function pathTo(tree: Tree, id: string): Node[] {

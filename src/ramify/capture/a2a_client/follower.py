@@ -21,6 +21,8 @@ SILENCE = 10.0
 class NotThere(Exception):
     """The agent does not know the task that was asked for, or takes none."""
 
+    hint = "check the id with the agent, or begin with --say TEXT"
+
 
 class Watcher(Struct, frozen=True):
     """Who is told of every task that something has become of and, where somebody is there to answer, of questions."""

@@ -30,9 +30,13 @@ LEFT = (ClientError, OSError, TimeoutError)
 class Gone(Exception):
     """The agent does not answer, or has stopped in the middle of it."""
 
+    hint = "start the agent, or check its address; --task ID goes on with a task that was begun"
+
 
 class NoCard(Exception):
     """What answers there shows no card, or none that we can use."""
+
+    hint = "give the address of the agent itself, or of its card; a browser should show the card there"
 
 
 class Peer:

@@ -53,5 +53,7 @@ def check_host(wanted: Wanted) -> None:
     if not wanted.host:
         variable = "SOLACE_BROKER_URL" if wanted.broker == "solace" else "MQTT_URL"
         raise UserMistake("no broker is given", f"use --host URL, or the variable {variable}")
+    if wanted.broker == "solace" and not wanted.username:
+        raise UserMistake("nobody is named to log in as", "set the variables SOLACE_BROKER_USERNAME and SOLACE_BROKER_PASSWORD")
     if "@" in urlsplit(wanted.host).netloc:
         raise UserMistake("the broker's address holds a name or a password", "give them in the environment instead")
