@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -51,8 +51,6 @@ def words_of(store: Store, seen: Observation) -> list[Words]:
         return _answered(seen)
     if isinstance(seen, Record) and seen.format in claude.FORMATS:
         return _reported(seen)
-    if isinstance(seen, Record):
-        return _kept(store, seen)
     return []
 
 
@@ -100,14 +98,16 @@ def _reported(seen: Record) -> list[Words]:
     return found
 
 
-def _kept(store: Store, seen: Record) -> list[Words]:
-    """Protocols whose words stand in rows: those that rest on this observation."""
-    found: list[Words] = []
+def kept_words(store: Store, batch: Sequence[Observation]) -> dict[str, list[Words]]:
+    """Protocols whose words stand in rows: those that rest on these observations, read together."""
+    told = [seen.id for seen in batch if isinstance(seen, Record) and seen.format not in claude.FORMATS]
+    found: dict[str, list[Words]] = {}
     for table in ("messages", "notes", "tools"):
-        for row in store.among(table, "observation", [seen.id]):
+        for row in store.among(table, "observation", told):
             if isinstance(row, Message | Note | ToolCall):
                 texts = enumerate(kept_texts(row))
-                found += [Words(row.id, table, 0, at, kind, text[:LONGEST]) for at, (kind, text) in texts if text]
+                words = [Words(row.id, table, 0, at, kind, text[:LONGEST]) for at, (kind, text) in texts if text]
+                found.setdefault(row.observation, []).extend(words)
     return found
 
 
@@ -138,8 +138,10 @@ class Indexer:
         texts: list[Words] = []
         count, size, after = 0, 0, self.store.search.indexed()
         last = after
-        for seq, seen in islice(self.store.observations(after), limit):
-            found = self._words(seen)
+        batch = list(islice(self.store.observations(after), limit))
+        kept = kept_words(self.store, [seen for _, seen in batch])
+        for seq, seen in batch:
+            found = [*self._words(seen), *kept.get(seen.id, ())]
             texts += found
             size += sum(len(words.text) for words in found)
             count, last = count + 1, seq

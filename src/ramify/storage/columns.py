@@ -64,6 +64,11 @@ NUMBERS = frozenset((
 ))  # fmt: skip
 OPTIONAL = frozenset(("closed", "ended", "first_byte", "http_status", "cost", "extra_cost", "certainty"))  # may be unknown
 NO_LINK = ("", "", None, "")
+SPARSE = frozenset((
+    ("tasks", "parent"), ("calls", "attempt_of"), ("tools", "task"), ("tools", "observation"), ("messages", "observation"),
+    ("notes", "observation"), ("events", "subject"),
+))  # fmt: skip
+"""Empty in many rows: their index leaves those out, and is used only where a query says that it wants none of them."""
 
 
 def columns_of(row: Entity) -> tuple[Any, ...]:

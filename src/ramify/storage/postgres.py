@@ -13,7 +13,7 @@ from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
 from ramify.storage.base import Ask, Bounds, Changes, Entry, Kept, News, Projected, Ref, Rows, Sifted, StoreDown, Test
-from ramify.storage.columns import COLUMNS, columns_of
+from ramify.storage.columns import COLUMNS, SPARSE, columns_of
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.page_query import count_query, page_query
 from ramify.storage.postgres_direct import PostgresMesh, ask_directly
@@ -266,9 +266,10 @@ class Postgres:
 
     def among(self, table: str, column: str, values: Sequence[str]) -> list[Entity]:
         found: list[Entity] = []
+        only = f""" AND "{column}" <> ''""" if (table, column) in SPARSE else ""
         for start in range(0, len(values), CHUNK):
             chunk = [text(value) for value in values[start : start + CHUNK]]
-            rows = self._read(f'SELECT doc FROM {table} WHERE "{column}" = ANY(%s) ORDER BY id', (chunk,))
+            rows = self._read(f'SELECT doc FROM {table} WHERE "{column}" = ANY(%s){only} ORDER BY id', (chunk,))
             found += [_decoders[table].decode(row[0]) for row in rows]
         return found
 

@@ -13,7 +13,7 @@ from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
 from ramify.storage.base import Ask, Bounds, Changes, Entry, Kept, News, Projected, Ref, Rows, Sifted, StoreDown, Test
-from ramify.storage.columns import UPSERT, columns_of
+from ramify.storage.columns import SPARSE, UPSERT, columns_of
 from ramify.storage.direct import ask_directly
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.mesh_tables import ENDING as MESH
@@ -25,7 +25,6 @@ from ramify.storage.sqlite_file import SqliteFile
 
 NEWEST = 64
 CHUNK = 400
-SPARSE = ("parent", "attempt_of")  # empty in most rows; their index leaves those out, and must be told so
 _encoder = msgspec.msgpack.Encoder()
 _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
 _sketches = msgspec.msgpack.Decoder(Sketch)
@@ -271,7 +270,7 @@ class Sqlite:
 
     def among(self, table: str, column: str, values: Sequence[str]) -> list[Entity]:
         found: list[Entity] = []
-        only = f" AND {column} <> ''" if column in SPARSE else ""
+        only = f" AND {column} <> ''" if (table, column) in SPARSE else ""
         for start in range(0, len(values), CHUNK):
             chunk = values[start : start + CHUNK]
             marks = ", ".join("?" * len(chunk))
