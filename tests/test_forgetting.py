@@ -21,7 +21,6 @@ from ramify.intake import Intake
 from ramify.linking.world import Rules
 from ramify.model.entity import Conversation, Task
 from ramify.model.observation import Correction, Observation, Request, Response
-from ramify.query.mesh_direct import mesh_file
 from ramify.rebuild import BATCH
 from ramify.storage.base import Store
 from ramify.storage.sqlite import open_sqlite
@@ -232,8 +231,8 @@ def test_nothing_of_it_is_left_on_the_disk(tmp_path: Path) -> None:
     store = open_sqlite(f"sqlite:{tmp_path}/store.db")
     told(store, [*seen_in_all(("claude/nested", "sam/workflow")), *secret("xylophonic"), *secret("marzipan")])
     Indexer(store).catch_up()
-    mesh = Path(mesh_file(store))
-    assert mesh.exists()
+    mesh = tmp_path / "store.db.mesh"  # as earlier versions wrote it
+    mesh.write_text("xylophonic")
     assert words_on(tmp_path) == {"xylophonic", "marzipan"}
     [row] = [row for row in store.docs("conversations") if isinstance(row, Conversation) and row.session == "xylophonic-session"]
     size = store.size()["bytes"]

@@ -1,4 +1,4 @@
-"""Keeps the file in which an agent mesh can be asked in SQL up with its store; each ask adds what is new."""
+"""Keeps the tables in which an engine has the messages of a mesh written out up with its log; each ask adds what is new."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol

@@ -9,8 +9,8 @@ import pytest
 from ramify.app import Ramify
 from ramify.model.mistake import UserMistake
 from ramify.query.direct import sql, views
+from ramify.query.mesh_views import VIEWS as MESH_VIEWS
 from ramify.storage.base import Bounds
-from ramify.storage.mesh_tables import VIEWS as MESH_VIEWS
 from ramify.storage.views import VIEWS
 from tests.contracts.engines import ENGINES
 from tests.contracts.test_answers import first, told
@@ -53,15 +53,26 @@ def ordered(rows: list[dict[str, Any]]) -> list[str]:
     return sorted(json.dumps(plain(row), sort_keys=True) for row in rows)
 
 
+READ_FROM_BODIES = {"ramify_tool_calls": ("input", "result"), "ramify_messages": ("text",)}
+"""What only an engine in this process can read when it is asked."""
+
+
+def without(ramify: Ramify, view: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    left = () if ramify.store.url.startswith(("sqlite:", "memory:")) else READ_FROM_BODIES.get(view, ())
+    return [{name: value for name, value in row.items() if name not in left} for row in rows]
+
+
 @pytest.mark.parametrize("view", [*VIEWS, *MESH_VIEWS])
 def test_every_view_says_the_same_as_in_memory(store: Ramify, view: str) -> None:
     query = f"SELECT * FROM {view}"
-    assert ordered(asked(store, query)) == ordered(asked(first(), query))
+    assert ordered(without(store, view, asked(store, query))) == ordered(without(store, view, asked(first(), query)))
 
 
 def test_the_views_and_their_columns_are_listed(store: Ramify) -> None:
-    assert views(store.store) == views(first().store)
     assert set(views(store.store)) == {*VIEWS, *MESH_VIEWS}
+    for view, columns in views(first().store).items():
+        left = READ_FROM_BODIES.get(view, ())
+        assert [name for name in columns if name not in left] == [name for name in views(store.store)[view] if name not in left]
 
 
 @pytest.mark.parametrize("query", HOSTILE)

@@ -13,7 +13,6 @@ from ramify.cli.safe_text import one_line
 from ramify.cli.session import Part, Session
 from ramify.model.mistake import UserMistake
 from ramify.query.direct import sql, views
-from ramify.query.mesh_direct import mesh_views
 from ramify.setting_readers import read_duration
 from ramify.storage.base import Bounds
 
@@ -34,7 +33,7 @@ def query(session: Session) -> int:
     asked = session.arguments
     with session.opened() as store:
         if not asked.query:
-            return show_views(session, views(store.questions.store) | mesh_views())
+            return show_views(session, views(store.questions.store))
         bounds = Bounds(asked.limit or EVERYTHING.rows, seconds(asked.timeout), EVERYTHING.bytes if asked.limit == 0 else Bounds().bytes)
         answer = sql(store.questions.store, asked.query, bounds)
     written = write(session, answer, "json" if session.output.json else asked.format, asked.to)

@@ -3,9 +3,10 @@
 import time
 from typing import Any
 
-from ramify.query.mesh_direct import ask_mesh, asks_mesh
+from ramify.query.mesh_direct import asks_mesh, bring_up_mesh
+from ramify.query.mesh_views import VIEWS as MESH_VIEWS
+from ramify.query.read_columns import further
 from ramify.storage.base import Bounds, Store
-from ramify.storage.mesh_tables import VIEWS as MESH_VIEWS
 from ramify.storage.views import VIEWS
 
 Answer = dict[str, Any]
@@ -14,7 +15,9 @@ Answer = dict[str, Any]
 def sql(store: Store, query: str, bounds: Bounds) -> Answer:
     """Bytes, which no JSON can hold, are written in hexadecimal."""
     start = time.perf_counter()
-    found = ask_mesh(store, query, bounds) if asks_mesh(query) else store.sql(query, bounds)
+    if asks_mesh(query):
+        bring_up_mesh(store)
+    found = store.sql(query, bounds, further(store))
     rows = [[value.hex() if isinstance(value, bytes) else value for value in row] for row in found.rows]
     return {"columns": list(found.columns), "rows": rows, "more": found.more, "ms": round((time.perf_counter() - start) * 1000, 3)}
 

@@ -13,7 +13,8 @@
 - `sift` gives a page of the rows that pass all tests, newest first. It looks at no more than `most` rows, unless an
   index names few enough: a page may then be short, even empty, and still not be the last.
 - `sql` answers one query in the engine's own language over the documented views (`ramify_tasks` …), which are part of
-  the contract with people. It can only read, never what is secret, and no more than the bounds say.
+  the contract with people. It can only read, never what is secret, and no more than the bounds say. An engine in this
+  process also answers over `further` views, which take the place of its own of the same name; another leaves them out.
 - `sketches` gives all tasks of a conversation that count, in the order in which they began, with what a tree is drawn
   from and no more: there may be tens of thousands.
 - `follow` tells what others wrote, as they write it, where the engine can (`tells`); `sign` says who is not another.
@@ -106,6 +107,13 @@ class Bounds(Struct, frozen=True):
     bytes: int = 64 * 2**20
 
 
+class Further(Struct, frozen=True):
+    """Views that only an engine in this process can have: some of their columns are read by functions, row by row."""
+
+    views: dict[str, str] = {}
+    functions: dict[str, Callable[..., Any]] = {}
+
+
 class Rows(Struct, frozen=True):
     """What it answered; `more` says that it was cut off."""
 
@@ -166,7 +174,7 @@ class Store(Projected, Protocol):
     def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]: ...
     def page(self, table: str, ask: "Ask") -> list[Entity]: ...
     def sift(self, table: str, ask: "Ask", tests: Sequence["Test"], most: int) -> "Sifted": ...
-    def sql(self, query: str, bounds: "Bounds") -> "Rows": ...
+    def sql(self, query: str, bounds: "Bounds", further: "Further | None" = None) -> "Rows": ...
     def sketches(self, conversation: str) -> Iterator[Sketch]: ...
     def inside(self) -> list[tuple[str, str]]:
         """Conversations of which a root stands under a task of another: the other, then its own."""

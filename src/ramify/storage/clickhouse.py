@@ -13,7 +13,21 @@ from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
-from ramify.storage.base import Ask, Bounds, Changes, Entry, Kept, News, Projected, Ref, Rows, Sifted, StoreDown, Test
+from ramify.storage.base import (
+    Ask,
+    Bounds,
+    Changes,
+    Entry,
+    Further,
+    Kept,
+    News,
+    Projected,
+    Ref,
+    Rows,
+    Sifted,
+    StoreDown,
+    Test,
+)
 from ramify.storage.clickhouse_known import NEAR, Known
 from ramify.storage.clickhouse_pieces import Pieces
 from ramify.storage.clickhouse_rows import PLAIN, entries_of, replaced, row_of, source
@@ -283,7 +297,7 @@ class ClickHouse:
     def shrink(self) -> None:
         raise NO_FORGETTING
 
-    def sql(self, query: str, bounds: Bounds) -> Rows:
+    def sql(self, query: str, bounds: Bounds, further: Further | None = None) -> Rows:
         raise UserMistake("SQL over the views is not there yet for a store on ClickHouse", "copy it to a file: ramify copy FROM sqlite:PATH")
 
     def _chosen(self, table: str, clauses: str, order: str, limited: str = "") -> list[Entity]:

@@ -9,7 +9,7 @@ import time
 from urllib.parse import quote
 
 from ramify.model.mistake import UserMistake
-from ramify.storage.base import Bounds, Rows
+from ramify.storage.base import Bounds, Further, Rows
 
 SECRET = ("facts",)  # the key of fingerprints is among them
 MASTER = ("sqlite_master", "sqlite_schema")
@@ -45,7 +45,8 @@ class Guard:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         named = {"table": set[str](), "view": set[str]()}
-        for kind, name in connection.execute("SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view')"):
+        listed = "SELECT type, name FROM {} WHERE type IN ('table', 'view')"
+        for kind, name in connection.execute(f"{listed.format('sqlite_master')} UNION {listed.format('sqlite_temp_master')}"):
             named[kind].add(name.lower())
         self.tables, self.views = named["table"], named["view"]
         self.refused = ""
@@ -72,13 +73,14 @@ class Guard:
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
-def ask_directly(connection: sqlite3.Connection, sql: str, bounds: Bounds, own: bool = False) -> Rows:
-    """`own`: the file's views are those that we have just made, and may use any function. Closes the connection. Raises UserMistake for what is wrong with the query, what it may not, and what takes too long."""
+def ask_directly(connection: sqlite3.Connection, sql: str, bounds: Bounds, further: Further | None = None) -> Rows:
+    """Closes the connection. Raises UserMistake for what is wrong with the query, what it may not, and what takes too long."""
     end = time.monotonic() + bounds.seconds
+    add(connection, further or Further())
     guard = Guard(connection)
     try:
         connection.execute("PRAGMA query_only = ON")
-        connection.execute(f"PRAGMA trusted_schema = {'ON' if own else 'OFF'}")
+        connection.execute("PRAGMA trusted_schema = OFF")  # views that came with the file; those of this connection are ours
         for name in GENERATED:  # SQLite declares them when they are first used, which the guard would refuse
             connection.execute(f"SELECT 1 FROM {name}('[]')")
         for limit, most in LIMITS.items():
@@ -91,6 +93,15 @@ def ask_directly(connection: sqlite3.Connection, sql: str, bounds: Bounds, own: 
     finally:
         connection.set_authorizer(None)
         connection.close()
+
+
+def add(connection: sqlite3.Connection, further: Further) -> None:
+    """Views of this connection alone go before those of the file."""
+    connection.execute("PRAGMA temp_store = MEMORY")
+    for name, function in further.functions.items():
+        connection.create_function(name, -1, function, deterministic=True)
+    for name, query in further.views.items():
+        connection.execute(f"CREATE TEMP VIEW {name} AS {query}")
 
 
 def _fetched(cursor: sqlite3.Cursor, bounds: Bounds) -> Rows:

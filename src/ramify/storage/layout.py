@@ -37,13 +37,15 @@ INDEXES = {
         "conversations_project ON conversations (project COLLATE NOCASE)",
     ),
 }
+MESH_INDEXES = tuple(f"refs_mesh_{kind} ON refs (id, value) WHERE kind = 'sam:{kind}'" for kind in ("task", "context"))
+"""From rows to the ids that a mesh gave them; the other way round is the table itself."""
 EDITION = 1  # one more whenever a column of the same name comes to say something else
 Columns = Callable[[str, bytes], tuple[Any, ...]]
 BATCH = 1000
 
 
 def version() -> str:
-    told = repr((sorted(COLUMNS.items()), sorted(NUMBERS), INDEXES, VIEWS))
+    told = repr((sorted(COLUMNS.items()), sorted(NUMBERS), INDEXES, MESH_INDEXES, VIEWS))
     return f"{EDITION}:{sha256(told.encode()).hexdigest()[:16]}"
 
 
@@ -66,7 +68,7 @@ def lay_out(connection: sqlite3.Connection, columns: Columns) -> None:
         known = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
         if not set(COLUMNS[table]) <= set(known) or _edition(connection) != EDITION:
             _copy(connection, table, columns)
-    wanted = {text.partition(" ")[0]: text for texts in INDEXES.values() for text in texts}
+    wanted = {text.partition(" ")[0]: text for texts in (*INDEXES.values(), MESH_INDEXES) for text in texts}
     for name in wanted.keys() - set(_named(connection, "index")):
         connection.execute(f"CREATE INDEX {wanted[name]}")
     for name, query in VIEWS.items():

@@ -1,17 +1,10 @@
-"""A file beside the store in which the messages of an agent mesh stand as JSON, for whoever asks in SQL.
+"""Where an engine in another process keeps the messages of a mesh written out as JSON: its tables, and the views over them.
 
-Histories that a store keeps once are written out here again and again, so it is made only when somebody asks, and can
-be thrown away at any time. Tables are inner matters; the views stay.
+An engine in this process reads them from the log instead.
 """
 
-import sqlite3
-from collections.abc import Iterable, Sequence
-from typing import Any
+from ramify.storage.views import Dialect
 
-from ramify.storage.views import SQLITE, Dialect
-
-VERSION = "1"
-ENDING = ".mesh"  # of the file's name, behind the store's
 MESSAGE_COLUMNS = (
     "identity", "message_id", "context_id", "task_id", "at", "received", "role", "agent", "topic", "correlation_id", "sender_id",
     "message_kind", "is_final", "input_tokens", "output_tokens", "model_used", "message_content", "tool_calls", "raw_payload",
@@ -70,71 +63,3 @@ SELECT t.context_id AS context_id, max(t.user_id) AS user_id, {moment("min(t.ope
 FROM tasks t WHERE t.context_id IS NOT NULL GROUP BY t.context_id"""
 
     return {"conversations": conversations, "interactions": interactions, "messages": messages, "tool_calls": tool_calls}
-
-
-LAST_LEVEL = "CASE WHEN instr(m.topic, '/') THEN replace(m.topic, rtrim(m.topic, replace(m.topic, '/', '')), '') ELSE m.topic END"
-VIEWS = {f"sam_{name}": query for name, query in views(SQLITE, LAST_LEVEL, "json_group_array").items()}
-TABLES = {"messages": MESSAGE_COLUMNS, "tasks": TASK_COLUMNS, "tools": TOOL_COLUMNS}
-# A later delivery of the same message: the earliest time counts, and what the first lacked is filled in.
-AGAIN = (
-    "ON CONFLICT (identity) DO UPDATE SET received = min(received, excluded.received), "
-    "at = CASE WHEN excluded.received < received THEN excluded.at ELSE at END, "
-    "user_context_raw = coalesce(user_context_raw, excluded.user_context_raw)"
-)
-
-
-class MeshTables:
-    """`identity` is the store's: a file that belongs to another one is begun anew."""
-
-    def __init__(self, path: str, identity: int) -> None:
-        self.connection = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=5)
-        self.connection.execute("PRAGMA journal_mode = WAL")
-        belongs = f"{VERSION}:{identity}"
-        if self._fact("belongs") != belongs:
-            self._begin(belongs)
-
-    def _begin(self, belongs: str) -> None:
-        with self.connection:
-            self.connection.execute("BEGIN IMMEDIATE")
-            for kind, name in self.connection.execute("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'table')").fetchall():
-                self.connection.execute(f"DROP {kind} {name}")
-            self.connection.execute("CREATE TABLE facts (name TEXT PRIMARY KEY, value)")
-            for table, columns in TABLES.items():
-                typed = ", ".join(f"{name} {'INTEGER' if name in NUMBERS else 'TEXT'}" for name in columns[1:])
-                self.connection.execute(f"CREATE TABLE {table} ({columns[0]} TEXT PRIMARY KEY, {typed}) WITHOUT ROWID")
-            self.connection.execute("CREATE INDEX messages_task ON messages (task_id, at)")
-            self.connection.execute("CREATE INDEX messages_context ON messages (context_id, at)")
-            self.connection.execute("CREATE INDEX tasks_root ON tasks (root_task_id)")
-            self.connection.execute("CREATE INDEX tools_task ON tools (task_id)")
-            for name, query in VIEWS.items():
-                self.connection.execute(f"CREATE VIEW {name} AS {query}")
-            self.connection.execute("INSERT INTO facts VALUES ('belongs', ?), ('seq', 0)", (belongs,))
-
-    def _fact(self, name: str) -> Any:
-        try:
-            found = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        except sqlite3.OperationalError:
-            return None  # a file that is new
-        return found[0] if found else None
-
-    @property
-    def seq(self) -> int:
-        return int(self._fact("seq") or 0)
-
-    def add_messages(self, rows: Iterable[Sequence[Any]], seq: int) -> None:
-        marks = ", ".join("?" * len(MESSAGE_COLUMNS))
-        with self.connection:
-            self.connection.execute("BEGIN IMMEDIATE")
-            self.connection.executemany(f"INSERT INTO messages VALUES ({marks}) {AGAIN}", rows)
-            self.connection.execute("UPDATE facts SET value = ? WHERE name = 'seq'", (seq,))
-
-    def put_rows(self, tasks: Iterable[Sequence[Any]], tools: Iterable[Sequence[Any]]) -> None:
-        """All of them: links move, and what they say is small."""
-        with self.connection:
-            self.connection.execute("BEGIN IMMEDIATE")
-            for table, columns, rows in (("tasks", TASK_COLUMNS, tasks), ("tools", TOOL_COLUMNS, tools)):
-                self.connection.execute(f"DELETE FROM {table}")
-                self.connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", rows)
-
-    def close(self) -> None:
-        self.connection.close()

@@ -12,7 +12,21 @@ from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
-from ramify.storage.base import Ask, Bounds, Changes, Entry, Kept, News, Projected, Ref, Rows, Sifted, StoreDown, Test
+from ramify.storage.base import (
+    Ask,
+    Bounds,
+    Changes,
+    Entry,
+    Further,
+    Kept,
+    News,
+    Projected,
+    Ref,
+    Rows,
+    Sifted,
+    StoreDown,
+    Test,
+)
 from ramify.storage.columns import COLUMNS, SPARSE, columns_of
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.page_query import count_query, page_query
@@ -246,7 +260,7 @@ class Postgres:
     def _sifted(self, query: str, parameters: Sequence[Any]) -> list[Row]:
         return self._read(query.replace("?", "%s"), list(map(plain, parameters)))
 
-    def sql(self, query: str, bounds: Bounds) -> Rows:
+    def sql(self, query: str, bounds: Bounds, further: Further | None = None) -> Rows:
         return ask_directly(self._server.apart(), self._server.schema, query, bounds)
 
     def mesh(self) -> PostgresMesh:

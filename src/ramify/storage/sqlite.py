@@ -12,11 +12,24 @@ from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
-from ramify.storage.base import Ask, Bounds, Changes, Entry, Kept, News, Projected, Ref, Rows, Sifted, StoreDown, Test
+from ramify.storage.base import (
+    Ask,
+    Bounds,
+    Changes,
+    Entry,
+    Further,
+    Kept,
+    News,
+    Projected,
+    Ref,
+    Rows,
+    Sifted,
+    StoreDown,
+    Test,
+)
 from ramify.storage.columns import SPARSE, UPSERT, columns_of
 from ramify.storage.direct import ask_directly
 from ramify.storage.fold import Folder, unfold
-from ramify.storage.mesh_tables import ENDING as MESH
 from ramify.storage.page_query import count_query, page_query
 from ramify.storage.schema import PROJECTIONS, STEPS
 from ramify.storage.search import Search
@@ -25,6 +38,7 @@ from ramify.storage.sqlite_file import SqliteFile
 
 NEWEST = 64
 CHUNK = 400
+MESH = ".mesh"  # of the name of a file that earlier versions wrote beside the store, with all messages of a mesh in it
 _encoder = msgspec.msgpack.Encoder()
 _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
 _sketches = msgspec.msgpack.Decoder(Sketch)
@@ -254,8 +268,8 @@ class Sqlite:
         page.run(most)
         return Sifted([_decoders[table].decode(row[0]) for row in page.rows], page.looked, page.place)
 
-    def sql(self, query: str, bounds: Bounds) -> Rows:
-        return ask_directly(self._file.apart(), query, bounds)
+    def sql(self, query: str, bounds: Bounds, further: Further | None = None) -> Rows:
+        return ask_directly(self._file.apart(), query, bounds, further)
 
     def sketches(self, conversation: str) -> Iterator[Sketch]:
         sql = "SELECT doc FROM tasks WHERE conversation = ? AND kind <> 'none' ORDER BY opened, id"

@@ -64,7 +64,12 @@ def is_own(message: MeshMessage) -> bool:
 
 
 def entries(project: str, task: str) -> int:
-    return key("sam-entries", names.task_id(project, task))
+    return entries_of(names.task_id(project, task))
+
+
+def entries_of(task: str) -> int:
+    """Under which key the messages of a task stand, by our id of it."""
+    return key("sam-entries", task)
 
 
 def stirred(world: World, project: str, task: str) -> Stir:
