@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 import tempfile
 import time
 from hashlib import sha256
@@ -15,6 +16,8 @@ from ramify.app import Ramify
 from ramify.storage.layout import version
 from ramify.storage.schema import STEPS
 
+Piece = tuple[int, float, float]
+"""Messages, seconds, seconds of CPU."""
 PIECE = 50_000  # messages in a file
 NAME = "mesh.db"
 
@@ -30,40 +33,43 @@ def folder(size: int) -> Path:
     return cache() / f"mesh-{size}-{sha256(told).hexdigest()[:10]}"
 
 
-def filled(size: int) -> tuple[Path, list[float]]:
-    """The store's file, and the messages a second of each piece when it was filled."""
+def filled(size: int) -> tuple[Path, list[Piece]]:
+    """The store's file, and what each piece took when it was filled."""
     place = folder(size)
     note = place / "rates.json"
     if not note.exists():
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         note.write_text(json.dumps(fill(place / NAME, size)))
-    return place / NAME, json.loads(note.read_text())
+    return place / NAME, [tuple(piece) for piece in json.loads(note.read_text())]
 
 
-def fill(path: Path, size: int) -> list[float]:
+def fill(path: Path, size: int) -> list[Piece]:
     """Linked, stored and indexed."""
-    rates: list[float] = []
+    pieces: list[Piece] = []
     lines = mesh_traffic.lines(size)
     piece = path.with_name("piece.jsonl")
     store = Ramify.open(f"sqlite:{path}", project="default", write=True)
     try:
         while batch := list(islice(lines, PIECE)):
             piece.write_bytes(b"\n".join(batch) + b"\n")
-            start = time.perf_counter()
+            start, worked = time.perf_counter(), time.process_time()
             report = store.import_paths([piece], "sam", lambda done, all: None)
             assert (report["read"], report["unreadable_count"]) == (len(batch), 0), report
-            rates.append(len(batch) / (time.perf_counter() - start))
-            print(f"{path.parent.name}: {len(rates) * PIECE:,} messages, {rates[-1]:,.0f} a second", flush=True)
+            pieces.append((len(batch), time.perf_counter() - start, time.process_time() - worked))
+            print(f"{path.parent.name}: {told(pieces[-1])}", file=sys.stderr, flush=True)
     finally:
         store.close()
         piece.unlink(missing_ok=True)
-    return rates
+    return pieces
+
+
+def told(piece: Piece) -> str:
+    count, seconds, worked = piece
+    return f"{count / seconds:,.0f} messages/s, {worked / count * 1000:.2f} ms of CPU each"
 
 
 if __name__ == "__main__":
-    import sys
-
+    os.nice(10)
     for argument in sys.argv[1:]:
-        os.nice(10)
-        print(filled(int(argument)))
+        filled(int(argument))
