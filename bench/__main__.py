@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from bench import a2a, emit, ingest, latency, page, questions
+from bench import a2a, emit, ingest, latency, mesh_questions, page, questions
 
 
 def main() -> None:
@@ -18,6 +18,8 @@ def main() -> None:
     emit.main()
     print("\nHow fast questions are answered:\n", flush=True)
     questions.main()
+    print("\nHow fast an agent mesh is asked:\n", flush=True)
+    mesh_questions.main()
     print("\nHow the page bears a tree of thirty thousand tasks, in Chromium:\n", flush=True)
     page.main()
     print("\nHow fast five years of transcripts are imported:\n", flush=True)

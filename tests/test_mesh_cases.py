@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.mesh_file import read_line, read_mesh
+from ramify.indexing import Indexer
 from ramify.ingest import Ingest
 from ramify.linking.mesh import settling
 from ramify.model.observation import Observation
@@ -188,3 +189,13 @@ def test_live_messages_are_folded_on_top_of_what_is_known(case: str, monkeypatch
     monkeypatch.setattr(settling, "replay", lambda world, project, native, *rest: (again.append(native), whole(world, project, native, *rest))[1])
     told(observed(lines(case)), 1)
     assert again == []
+
+
+def test_model_calls_are_found_by_what_was_said_and_done_in_them() -> None:
+    store, questions = told(observed(lines("simple")))
+    Indexer(store).catch_up()
+    called = {call["id"]: call for call in questions.calls(filter="Utrecht")["items"]}
+    asked = [tool["call"] for tool in questions.tools(questions.tasks(filter="agent:WeatherAgent")["items"][0]["id"])["items"]]
+    assert asked
+    assert set(asked) <= set(called)
+    assert not questions.calls(filter="marmalade")["items"]

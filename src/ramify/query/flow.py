@@ -4,8 +4,10 @@ It is put together from what the other questions answer, so that it holds for ev
 """
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
+from ramify.model.entity import Note
 from ramify.model.moment import iso
 from ramify.query.kept import REASONING, notes_of
 from ramify.query.service import Answer, Questions
@@ -24,18 +26,37 @@ Tasks = dict[str, Answer]
 def flow(questions: Questions, id: str) -> Answer:
     task = questions.task(id)
     tasks = subtree(questions, task["id"])
-    return put_together(task, tasks, Told(questions, task["id"], tasks))
+    return put_together(task, tasks, Told(questions, task["id"], tasks, histories=False))
 
 
 class Told:
-    """What was said and done in a task and under it, read once."""
+    """What was said and done in a task and under it, each part read when it is first wanted; `histories` are long."""
 
-    def __init__(self, questions: Questions, id: str, tasks: Tasks) -> None:
-        self.notes = [note for note in notes_of(questions.store, list(tasks)) if note.kind not in REASONING]
-        self.calls = every(lambda cursor: questions.calls_of(id, tree=True, limit=PAGE, cursor=cursor))
-        self.tools = every(lambda cursor: questions.tools(id, tree=True, limit=PAGE, cursor=cursor))
-        self.reasoning = every(lambda cursor: questions.reasoning(id, tree=True, limit=PAGE, cursor=cursor))
-        self.messages = every(lambda cursor: questions.messages(id, tree=True, limit=PAGE, cursor=cursor))
+    def __init__(self, questions: Questions, id: str, tasks: Tasks, histories: bool = True) -> None:
+        self._questions = questions
+        self._id = id
+        self._tasks = tasks
+        self._histories = histories
+
+    @cached_property
+    def notes(self) -> list[Note]:
+        return [note for note in notes_of(self._questions.store, list(self._tasks)) if note.kind not in REASONING]
+
+    @cached_property
+    def calls(self) -> list[Answer]:
+        return every(lambda cursor: self._questions.calls_of(self._id, tree=True, limit=PAGE, cursor=cursor))
+
+    @cached_property
+    def tools(self) -> list[Answer]:
+        return every(lambda cursor: self._questions.tools(self._id, tree=True, limit=PAGE, cursor=cursor))
+
+    @cached_property
+    def reasoning(self) -> list[Answer]:
+        return every(lambda cursor: self._questions.reasoning(self._id, tree=True, limit=PAGE, cursor=cursor, histories=self._histories))
+
+    @cached_property
+    def messages(self) -> list[Answer]:
+        return every(lambda cursor: self._questions.messages(self._id, tree=True, limit=PAGE, cursor=cursor))
 
 
 def every(ask: Callable[[str | None], Answer]) -> list[Answer]:

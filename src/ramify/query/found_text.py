@@ -14,12 +14,11 @@ from ramify.query import told
 from ramify.query.content import Content, parse
 from ramify.query.errors import BadQuestion
 from ramify.query.filter import BadFilter, Filter, Said, read_filter
-from ramify.query.lists import clock, finding
+from ramify.query.lists import KEPT_IN, clock, finding
 from ramify.query.meaning import ORDER, meaning
 from ramify.storage.base import Ask, Store, Test, Words
 
 BEFORE, LENGTH = 30, 200  # the words that were found stand near the beginning, where a narrow column still shows them
-KEPT_IN = {"message": "messages", "messages": "messages", "notes": "notes", "tools": "tools"}  # by the side of a hit: where its row is
 KEPT = {"messages": "message", "notes": "note", "tools": "tool"}
 Hit = tuple[int, Words]
 BATCH, MOST = 400, 8000  # hits that are looked at together, and for one page at most; fewer than a store gathers at once

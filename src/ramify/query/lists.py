@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from ramify.model.entity import Entity, Message
+from ramify.model.entity import Entity, Message, Note, ToolCall
 from ramify.model.ids import seen_call_id
 from ramify.query.filter import read_filter
 from ramify.query.meaning import ORDER, STATES, FindId, Meaning, meaning
@@ -20,6 +20,8 @@ Answer = dict[str, Any]
 Shapes = Callable[[list[Any]], list[Answer]]
 MOST = 20_000  # rows that one question looks at
 ROOTS = STATES["tasks"]["root"]
+WIRE = ("request", "response")  # sides of hits that are a call's own
+KEPT_IN = {"message": "messages", "messages": "messages", "notes": "notes", "tools": "tools"}  # of others: where the row is
 HITS = 2_000  # newest hits of the text index that a list of calls is narrowed to
 
 
@@ -90,7 +92,21 @@ def text_tests(store: Store, found: Meaning) -> list[Test]:
 def calls_with(store: Store, texts: Sequence[str]) -> tuple[str, ...]:
     query = " ".join('"' + text.replace('"', '""') + '"' for text in texts)
     hits = [words for _, words in store.search.find(query, HITS, None)]
-    found = dict.fromkeys(words.call for words in hits if words.side != "message")
-    rows: list[Entity] = store.among("messages", "id", [words.call for words in hits if words.side == "message"])
-    found |= dict.fromkeys(seen_call_id(row.project, row.answer) for row in rows if isinstance(row, Message) and row.answer)
+    found = dict.fromkeys(words.call for words in hits if words.side in WIRE)
+    for side, table in KEPT_IN.items():
+        rows: list[Entity] = store.among(table, "id", sorted({words.call for words in hits if words.side == side}))
+        found |= dict.fromkeys(filter(None, map(call_of, rows)))
     return tuple(found)
+
+
+def call_of(row: Entity) -> str:
+    """The model call that said it, where there is one."""
+    match row:
+        case Message():
+            return seen_call_id(row.project, row.answer) if row.answer else ""
+        case Note():
+            return str(row.details.get("call") or "")
+        case ToolCall():
+            return row.call
+        case _:
+            return ""

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from ramify.storage.columns import COLUMNS, NUMBERS
-from ramify.storage.views import OURS, VIEWS
+from ramify.storage.views import OURS, PARENT, VIEWS
 
 # Names are compared without regard to case: nobody knows by heart whether a tool is called Bash or bash.
 INDEXES = {
@@ -37,15 +37,18 @@ INDEXES = {
         "conversations_project ON conversations (project COLLATE NOCASE)",
     ),
 }
-MESH_INDEXES = tuple(f"refs_mesh_{kind} ON refs (id, value) WHERE kind = 'sam:{kind}'" for kind in ("task", "context"))
-"""From rows to the ids that a mesh gave them; the other way round is the table itself."""
+VIEW_INDEXES = (
+    f"children ON tasks ({PARENT})",
+    *(f"refs_mesh_{kind} ON refs (id, value) WHERE kind = 'sam:{kind}'" for kind in ("task", "context")),
+)
+"""For views alone: a parent as they write it, and the way from rows to the ids that a mesh gave them."""
 EDITION = 1  # one more whenever a column of the same name comes to say something else
 Columns = Callable[[str, bytes], tuple[Any, ...]]
 BATCH = 1000
 
 
 def version() -> str:
-    told = repr((sorted(COLUMNS.items()), sorted(NUMBERS), INDEXES, MESH_INDEXES, VIEWS))
+    told = repr((sorted(COLUMNS.items()), sorted(NUMBERS), INDEXES, VIEW_INDEXES, VIEWS))
     return f"{EDITION}:{sha256(told.encode()).hexdigest()[:16]}"
 
 
@@ -68,7 +71,7 @@ def lay_out(connection: sqlite3.Connection, columns: Columns) -> None:
         known = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
         if not set(COLUMNS[table]) <= set(known) or _edition(connection) != EDITION:
             _copy(connection, table, columns)
-    wanted = {text.partition(" ")[0]: text for texts in (*INDEXES.values(), MESH_INDEXES) for text in texts}
+    wanted = {text.partition(" ")[0]: text for texts in (*INDEXES.values(), VIEW_INDEXES) for text in texts}
     for name in wanted.keys() - set(_named(connection, "index")):
         connection.execute(f"CREATE INDEX {wanted[name]}")
     for name, query in VIEWS.items():

@@ -277,7 +277,7 @@ class Sqlite:
 
     def inside(self) -> list[tuple[str, str]]:
         sql = """
-            SELECT DISTINCT above.conversation, root.conversation FROM tasks AS root CROSS JOIN tasks AS above ON above.id = root.parent
+            SELECT DISTINCT above.conversation, root.conversation FROM tasks AS root INDEXED BY tasks_inside CROSS JOIN tasks AS above ON above.id = root.parent
             WHERE root.kind = 'root' AND root.parent <> '' AND above.kind <> 'none' AND above.conversation <> root.conversation
         """
         return self._read(sql)

@@ -36,6 +36,10 @@ def given(column: str) -> str:
     return f"nullif({column}, '')"
 
 
+# A text, so that joins with ids can use the index over it.
+PARENT = f"CAST({given('parent')} AS TEXT)"
+
+
 def spent(prefix: str = "") -> str:
     tokens = ", ".join(f"{prefix}{name} AS {name}_tokens" for name in ("input", "output", "cache_read", "cache_write"))
     return f"{tokens}, {prefix}cost / 1e9 AS cost_usd"
@@ -48,7 +52,7 @@ def total(name: str) -> str:
 def views(dialect: Dialect) -> dict[str, str]:
     moment = dialect.moment
     tasks = f"""
-SELECT id, project, {given("conversation")} AS conversation, {given("parent")} AS parent, kind, status, {given("agent")} AS agent,
+SELECT id, project, {given("conversation")} AS conversation, {PARENT} AS parent, kind, status, {given("agent")} AS agent,
     {given("agent_id")} AS agent_id, title, prompt, prompt_author, {moment("opened")} AS opened, {moment("closed")} AS closed,
     (closed - opened) / 1000.0 AS duration_ms, opened AS opened_us, calls, tool_calls, {spent()},
     {given("rule")} AS link_rule, certainty AS link_certainty, {given("via")} AS via
@@ -61,12 +65,21 @@ SELECT id, project, {given("conversation")} AS conversation, {given("task")} AS 
     started AS opened_us, {given("stop_reason")} AS stop_reason, http_status, message_count, new_messages, counted, {spent()}, source
 FROM calls WHERE kind <> 'twin'"""
 
-    tool_calls = f"""
+    def tool_use(task: str, joined: str) -> str:
+        return f"""
 SELECT t.id AS id, t.native AS call_id, t.project AS project, coalesce({given("k.conversation")}, {given("c.conversation")}) AS conversation,
-    coalesce({given("t.task")}, {given("c.task")}) AS task, {given("t.call")} AS model_call, {given("t.name")} AS name, t.status AS status, {moment("t.opened")} AS opened,
+    {task} AS task, {given("t.call")} AS model_call, {given("t.name")} AS name, t.status AS status, {moment("t.opened")} AS opened,
     {moment("t.closed")} AS closed, (t.closed - t.opened) / 1000.0 AS duration_ms, t.opened AS opened_us,
     {given("t.child")} AS spawned, {given("t.path")} AS path
-FROM tools t LEFT JOIN calls c ON c.id = t.call LEFT JOIN tasks k ON k.id = t.task AND t.task <> ''"""
+FROM tools t {joined}"""
+
+    # Whoever asks for the tool calls of a task is led there by an index: it knows columns, and nothing that is made of two.
+    owner, caller = "LEFT JOIN tasks k ON k.id = t.task AND t.task <> ''", "LEFT JOIN calls c ON c.id = t.call"
+    tool_calls = " UNION ALL ".join((
+        tool_use("t.task", f"{caller} {owner} WHERE t.task <> ''"),
+        tool_use("c.task", f"{caller.removeprefix('LEFT ')} {owner} WHERE t.task = '' AND c.task <> ''"),
+        tool_use("NULL", f"{caller} {owner} WHERE t.task = '' AND coalesce(c.task, '') = ''"),
+    ))  # fmt: skip
 
     messages = f"""
 SELECT id || '.prompt' AS id, project, {given("conversation")} AS conversation, id AS task, NULL AS model_call, 'user' AS role,
