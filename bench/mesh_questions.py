@@ -1,6 +1,7 @@
 """How fast a store of an agent mesh answers with ten thousand, a hundred thousand and a million messages in it: the five questions
 about a task, lists, search and SQL."""
 
+import os
 import statistics
 import sys
 import time
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
+from bench.ingest import machine
 from bench.mesh_store import filled, told
 from ramify.model.mistake import UserMistake
 from ramify.query.direct import sql
@@ -37,6 +39,7 @@ class Asked(NamedTuple):
     since: str
     context: str
     session: str  # the same, as the mesh names it
+    task: str  # the large run, by our id
 
 
 Ask = Callable[[Asked], Any]
@@ -91,7 +94,7 @@ STATEMENTS = {
     "an interaction": "SELECT * FROM sam_interactions WHERE interaction_id = '{large}'",
     "a conversation": "SELECT * FROM sam_conversations WHERE context_id = '{context}'",
     "messages of a context, newest": "SELECT message_id, timestamp FROM sam_messages WHERE context_id = '{context}' ORDER BY timestamp DESC LIMIT 50",
-    "ramify_tool_calls of a task": "SELECT name, input, result FROM ramify_tool_calls WHERE task = (SELECT id FROM ramify_tasks WHERE kind = 'root' ORDER BY opened_us DESC LIMIT 1)",
+    "ramify_tool_calls of a task": "SELECT name, input, result FROM ramify_tool_calls WHERE task = '{task}'",
     "the newest failed calls of a tool": "SELECT input, result FROM ramify_tool_calls WHERE name = 'send_mail' AND status = 'error' ORDER BY opened_us DESC LIMIT 20",
     "every tool by status": "SELECT tool_name, status, count(*) FROM sam_tool_calls GROUP BY 1, 2",
     "every message by kind": "SELECT message_kind, count(*) FROM sam_messages GROUP BY 1",
@@ -100,7 +103,7 @@ STATEMENTS = {
 
 
 def statement(query: str) -> Ask:
-    return lambda of: sql(of.ask.store, query.format(large=of.large, context=of.session), Bounds(seconds=30))
+    return lambda of: sql(of.ask.store, query.format(large=of.large, context=of.session, task=of.task), Bounds(seconds=30))
 
 
 DIRECT: dict[str, Ask] = {f"sql: {name}": statement(query) for name, query in STATEMENTS.items()}
@@ -114,7 +117,7 @@ def subjects(ask: Questions) -> Asked:
     large = ask.tasks(filter="is:root status:completed model:anthropic/claude-opus* cost>0.5", limit=1)["items"][0]
     newest = datetime.fromisoformat(ask.tasks(limit=1)["items"][0]["opened"]).astimezone(UTC)
     calls = [service.get_tool_calls_by_task(task["id"])[-1].ref for task in (small, large)]
-    return Asked(service, ask, own(small), own(large), *calls, (newest - timedelta(hours=2)).strftime("%Y-%m-%dT%H:%M:%SZ"), *context_of(ask, large))
+    return Asked(service, ask, own(small), own(large), *calls, (newest - timedelta(hours=2)).strftime("%Y-%m-%dT%H:%M:%SZ"), *context_of(ask, large), large["id"])
 
 
 def context_of(ask: Questions, task: dict[str, Any]) -> tuple[str, str]:
@@ -168,7 +171,8 @@ def measure(size: int) -> dict[str, str]:
 
 def main(sizes: tuple[int, ...] = SIZES) -> None:
     columns = {size: measure(size) for size in sizes}
-    table = Table(title="milliseconds: median, 95 of 100, median of the CPU (and how many items; +: there are more)", title_justify="left")
+    told_first = "milliseconds: median, 95 of 100, median of the CPU (and how many items; +: there are more)"
+    table = Table(title=f"{told_first}; {machine()}, load {os.getloadavg()[0]:.0f}", title_justify="left")
     table.add_column("question")
     for size in sizes:
         table.add_column(f"{size:,} messages", justify="right")
