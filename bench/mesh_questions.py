@@ -82,6 +82,7 @@ ABOUT_ONE: dict[str, Ask] = about_one_task()
 LISTS: dict[str, Ask] = {
     **{f"{table} {filter}".strip(): listing(table, filter) for table, filters in FILTERS.items() for filter in filters},
     "tools of a context": lambda of: of.ask.tools(of.context),
+    "tools of a context, tool:send_mail status:error": lambda of: of.ask.tools(of.context, filter="tool:send_mail status:error"),
     **{f"search {text}": searching(text) for text in SEARCHED},
 }
 # The five questions of the mesh's own users, then some over everything.
