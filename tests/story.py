@@ -83,7 +83,7 @@ def fits(value: Any, wanted: Any) -> bool:
 def rows(store: Sqlite) -> dict[str, dict[str, Any]]:
     """Every derived row, for comparing two stores."""
     found: dict[str, dict[str, Any]] = {}
-    for table in ("calls", "tasks", "tools", "lines", "conversations", "corrections", "messages", "reports", "notes", "artifacts", "agents"):
+    for table in ("calls", "tasks", "tools", "lines", "conversations", "corrections", "messages", "reports", "notes", "artifacts", "agents", "tallies"):
         for (doc,) in store._read(f"SELECT doc FROM {table}"):
             row = msgspec.convert(msgspec.msgpack.decode(doc), TABLES[table])
             if getattr(row, "kind", "") == "none" or (table == "calls" and row.relation == "seen" and row.twin):

@@ -91,6 +91,9 @@ class Alone:
     def members(self, conversation: str) -> Sequence[Call]:
         return ()
 
+    def owned(self, table: str, task: str) -> Sequence[Entity]:
+        return ()
+
     def corrected(self) -> Sequence[Word]:
         return ()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, structs
 
 from ramify import reporting
-from ramify.linking import decide, loops, sums
+from ramify.linking import decide, loops, sums, tallies
 from ramify.linking.world import Rules, World
 from ramify.model import ids
 from ramify.model.entity import Call, Entity
@@ -65,6 +65,9 @@ class Reader:
     def members(self, conversation: str) -> Sequence[Call]:
         rows = self.store.among("calls", "conversation", [conversation])
         return [row for row in rows if isinstance(row, Call)]
+
+    def owned(self, table: str, task: str) -> Sequence[Entity]:
+        return self.store.among(table, "task", [task])
 
     def corrected(self) -> Sequence[CorrectionRow]:
         return [row for row in self.store.docs("corrections") if isinstance(row, CorrectionRow)]
@@ -224,6 +227,7 @@ class Ingest:
         unreadable += [(problem.observation, self._time_of(problem), problem.reason) for problem in problems]
         sums.compare(self.world)
         loops.count_again(self.world)
+        tallies.settle(self.world)
         rows = self.world.dirty
         aliases = [Ref(old, "ramify:task", "tasks", new) for old, new in self.world.aliases.items()]
         changes = Changes(

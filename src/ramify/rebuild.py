@@ -16,7 +16,7 @@ BATCH = 200
 Progress = Callable[[int, int], None]
 COMPARED = (
     "calls", "tasks", "tools", "lines", "conversations", "corrections", "messages", "reports", "notes", "artifacts",
-    "operations", "agents", "sessions", "events",
+    "operations", "agents", "sessions", "events", "tallies",
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from ramify.model.entity import Call, Conversation, Correction, Entity, Line, Me
 from ramify.model.event import Event, MessageSaid, ModelAnswered, ModelCalled, Part
 from ramify.model.mesh_event import Stir
 from ramify.model.observation import Record
+from ramify.model.share import COUNTED, Share, share_of
 
 DAY = 24 * 3600 * 1_000_000
 __all__ = ["FOREVER", "NEWEST", "Loader", "Rules", "World", "chain_key", "key"]
@@ -23,6 +24,9 @@ __all__ = ["FOREVER", "NEWEST", "Loader", "Rules", "World", "chain_key", "key"]
 class Loader(KeyLoader, Protocol):
     def load(self, table: str, id: str) -> Entity | None: ...
     def members(self, conversation: str) -> Sequence[Call]: ...
+    def owned(self, table: str, task: str) -> Sequence[Entity]:
+        """The calls of a task, or the tools that are its own, as they are stored."""
+
     def corrected(self) -> Sequence[Correction]: ...
     def called(self, request: str) -> ModelCalled | None: ...
     def answered(self, response: str) -> ModelAnswered | None: ...
@@ -56,6 +60,7 @@ class World:
         self.loader = loader
         self.rules = rules
         self._rows: dict[tuple[str, str], Entity | None] = {}
+        self.counted: dict[tuple[str, str], Share] = {}  # what rows added to the sums of their days, as they were stored
         keys = self._keys = Keys(loader)
         self.find, self.add, self.remove, self.prefetch = keys.find, keys.add, keys.remove, keys.prefetch
         self.span, self.mark, self.unmark, self.wipe = keys.span, keys.mark, keys.unmark, keys.wipe
@@ -85,6 +90,7 @@ class World:
     def forget(self) -> None:
         """After a failed write nothing remembered can be trusted."""
         self._rows.clear()
+        self.counted.clear()
         self._keys.forget()
         self._chains.clear()
         self._lines.clear()
@@ -95,6 +101,7 @@ class World:
         """Between batches: what is remembered stays bounded, whatever the history."""
         if len(self._rows) > rows:
             self._rows = dict(list(self._rows.items())[-rows // 2 :])
+            self.counted = {place: share for place, share in self.counted.items() if place in self._rows}
         self._keys.trim(rows * 2)
         if len(self._chains) > chains:
             self._chains = dict(list(self._chains.items())[-chains // 2 :])
@@ -113,6 +120,8 @@ class World:
         if place in self._rows:
             return self._rows[place]
         row = self._rows[place] = self.loader.load(table, id) if id else None
+        if row is not None and table in COUNTED:
+            self.count(place, share_of(row))
         return row
 
     def get(self, table: str, id: str) -> Entity | None:
@@ -165,10 +174,23 @@ class World:
         return self._corrected
 
     def save(self, table: str, row: Entity) -> None:
+        self._meet(table, row.id)
         self._rows[table, row.id] = self.dirty[table, row.id] = row
 
     def drop(self, table: str, id: str) -> None:
+        self._meet(table, id)
         self._rows[table, id] = self.dirty[table, id] = None
+
+    def _meet(self, table: str, id: str) -> None:
+        """What is written over without having been looked at has added to the sums all the same."""
+        if table in COUNTED and (table, id) not in self._rows:
+            self._get(table, id)
+
+    def count(self, place: tuple[str, str], share: Share | None) -> None:
+        if share is None:
+            self.counted.pop(place, None)
+        else:
+            self.counted[place] = share
 
     def is_new(self, call: Call) -> None:
         """Nothing can hang on a call that was never heard of: what is certainly absent is not looked for."""

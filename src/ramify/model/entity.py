@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from ramify.model.link import Link
+from ramify.model.tally import Tally
 from ramify.model.usage import NOTHING, Usage
 
 
@@ -497,6 +498,7 @@ Entity = (
     | Sheet
     | Logged
     | EventSession
+    | Tally
 )
 TABLES: dict[str, type[Entity]] = {
     "calls": Call,
@@ -515,6 +517,7 @@ TABLES: dict[str, type[Entity]] = {
     "sheets": Sheet,
     "events": Logged,
     "sessions": EventSession,
+    "tallies": Tally,
 }
 SHOWN = frozenset({"calls", "tasks", "tools", "conversations", "corrections", "operations", "artifacts"})
 """Tables of which live readers are told; what a fold remembers, for one, may be large and is nobody's to see."""

@@ -24,6 +24,7 @@ from ramify.model.entity import (
 )
 from ramify.model.link import Link
 from ramify.model.standing import task_closed, task_status
+from ramify.model.tally import Tally
 from ramify.model.usage import NOTHING, Usage
 
 SPENT = ("input", "output", "cache_read", "cache_write", "cost")
@@ -56,6 +57,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         "subject",
     ),
     "sessions": ("project", "active"),
+    "tallies": ("project", "at", "kind"),
 }  # fmt: skip
 NUMBERS = frozenset((
     "started", "opened", "closed", "ended", "first_byte", "active", "at", "updated", "seq", "recorded", "block", "position", "calls",
@@ -106,6 +108,8 @@ def columns_of(row: Entity) -> tuple[Any, ...]:
             return row.project, row.session, row.updated
         case Agent():
             return (row.project,)
+        case Tally():
+            return row.project, row.at, row.kind
         case _:
             return ()
 

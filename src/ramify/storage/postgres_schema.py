@@ -42,6 +42,7 @@ INDEXES = (
     "CREATE INDEX notes_observation ON notes (observation) WHERE observation <> ''",
     "CREATE INDEX tools_observation ON tools (observation) WHERE observation <> ''",
     "CREATE INDEX sessions_active ON sessions (active, id)",
+    "CREATE INDEX tallies_kind ON tallies (kind, at, id)",
 )
 
 
@@ -71,6 +72,12 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE texts (row bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, call text NOT NULL, side text NOT NULL, "
         "message bigint NOT NULL, block bigint NOT NULL, kind text NOT NULL, words tsvector NOT NULL)",
         "CREATE INDEX texts_words ON texts USING gin (words)",
+    ),
+    # Sums of each day: they follow from the rows, so those are derived again before anything is added.
+    (
+        table("tallies").replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"),
+        "CREATE INDEX IF NOT EXISTS tallies_kind ON tallies (kind, at, id)",
+        "INSERT INTO facts SELECT 'outdated', '\\x01' FROM observations LIMIT 1 ON CONFLICT (name) DO NOTHING",
     ),
 )
 PROJECTIONS = (*COLUMNS, "keys", "refs", "unreadable")

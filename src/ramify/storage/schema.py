@@ -109,9 +109,17 @@ STEPS: tuple[str, ...] = (
     CREATE INDEX notes_observation ON notes (observation) WHERE observation <> '';
     CREATE INDEX tools_observation ON tools (observation) WHERE observation <> '';
     """,
+    # Sums of each day: they follow from the rows, so those are derived again before anything is added.
+    """
+    CREATE TABLE tallies (
+        row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, project TEXT NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
+        doc BLOB NOT NULL);
+    CREATE INDEX tallies_kind ON tallies (kind, at, id);
+    INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1;
+    """,
 )
 
 PROJECTIONS = (
     "calls", "tools", "tasks", "lines", "conversations", "corrections", "messages", "reports", "notes", "artifacts",
-    "artifact_parts", "operations", "agents", "sheets", "events", "sessions", "keys", "refs", "unreadable",
+    "artifact_parts", "operations", "agents", "sheets", "events", "sessions", "tallies", "keys", "refs", "unreadable",
 )  # fmt: skip

@@ -1,0 +1,142 @@
+"""The sums of each day, by difference: what the changed rows added before is taken away, what they add now is added.
+
+A sum is a function of the rows, and so of the log; how the rows came to be what they are does not matter. `world.counted`
+is what each row that was looked at added when the batch began.
+"""
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from msgspec import Struct
+
+from ramify.linking.world import World
+from ramify.model import ids
+from ramify.model.share import COUNTED, UNKNOWN, CallShare, Share, TaskShare, ToolShare, part_of, share_of
+from ramify.model.tally import Tally, step_of
+from ramify.model.usage import NOTHING, Usage
+
+Key = tuple[str, int, str, str, str]  # project, day, kind, agent, name
+Place = tuple[str, str]
+Name = TypeVar("Name", str, int)
+
+
+class Sum(Struct):
+    """What is to be added to one tally."""
+
+    count: int = 0
+    usage: Usage = NOTHING
+    outcomes: dict[str, int] = {}
+    times: dict[int, int] = {}
+    milliseconds: int = 0
+
+    def add(self, sign: int, usage: Usage, status: str, lasted: int | None) -> None:
+        self.count += sign
+        self.usage = self.usage + usage if sign > 0 else self.usage - usage
+        self.outcomes[status] = self.outcomes.get(status, 0) + sign
+        if lasted is not None:
+            step = step_of(lasted)
+            self.times[step] = self.times.get(step, 0) + sign
+            self.milliseconds += sign * lasted
+
+
+class Side:
+    """The shares of rows as they were, or as they are now."""
+
+    def __init__(self, world: World, now: bool) -> None:
+        self._world = world
+        self._now = now
+        self._known: dict[Place, Share | None] = {}
+
+    def share(self, place: Place) -> Share | None:
+        if place not in self._known:
+            row = self._world.get(*place)  # which also says what it added before
+            self._known[place] = share_of(row) if self._now else self._world.counted.get(place)
+        return self._known[place]
+
+    def agent(self, task: str) -> str:
+        found = self.share(("tasks", task)) if task else None
+        return found.agent if isinstance(found, TaskShare) else UNKNOWN
+
+    def weight(self, call: Place) -> tuple[object, ...]:
+        """What the shares of its tools rest on."""
+        share = self.share(call)
+        return (share.task, self.agent(share.task), share.usage, share.uses) if isinstance(share, CallShare) else ()
+
+    def of(self, share: Share) -> Iterator[tuple[Key, Usage, str, int | None]]:
+        match share:
+            case CallShare():
+                yield (share.project, share.day, "calls", self.agent(share.task), share.model), share.usage, share.status, share.milliseconds
+            case ToolShare():
+                yield self._of_tool(share)
+            case TaskShare():
+                if share.counted:
+                    yield (share.project, share.day, "tasks", share.agent, share.kind), NOTHING, share.status, share.milliseconds
+                if share.extra != NOTHING:
+                    yield (share.project, share.day, "extra", share.agent, UNKNOWN), share.extra, "", None
+
+    def _of_tool(self, share: ToolShare) -> tuple[Key, Usage, str, int | None]:
+        """The tokens of a call are divided among the tools that it asked for."""
+        call = self.share(("calls", share.call)) if share.call else None
+        asked = call if isinstance(call, CallShare) else None
+        usage = NOTHING
+        if asked is not None and share.native in asked.uses:
+            usage = part_of(asked.usage, asked.uses.index(share.native), len(asked.uses))
+        agent = self.agent(share.task or (asked.task if asked else ""))
+        return (share.project, share.day, "tools", agent, share.name), usage, share.status, share.milliseconds
+
+
+def settle(world: World) -> None:
+    """Once for all that came together, when everything else is decided."""
+    before, after = Side(world, now=False), Side(world, now=True)
+    sums: dict[Key, Sum] = {}
+    touched = _touched(world, before, after)
+    for place in touched:
+        for sign, side in ((-1, before), (1, after)):
+            if (share := side.share(place)) is not None:
+                for key, usage, status, lasted in side.of(share):
+                    sums.setdefault(key, Sum()).add(sign, usage, status, lasted)
+    for place in touched:
+        world.count(place, after.share(place))
+    for key, found in sums.items():
+        _put(world, key, found)
+
+
+def _touched(world: World, before: Side, after: Side) -> dict[Place, None]:
+    """What changed, and what rests on it: a tool's share on its call's, both on the type of their task's agent."""
+    found = {place: None for place in world.dirty if place[0] in COUNTED}
+    for place in [place for place in found if place[0] == "tasks"]:
+        if before.share(place) is not None and before.agent(place[1]) != after.agent(place[1]):
+            for table in ("calls", "tools"):
+                found |= {(table, row.id): None for row in world.loader.owned(table, place[1])}
+    for place in [place for place in found if place[0] == "calls"]:
+        if before.weight(place) != after.weight(place):
+            found |= {("tools", tool): None for side in (before, after) for tool in _tools(world, side, place)}
+    return found
+
+
+def _tools(world: World, side: Side, place: Place) -> list[str]:
+    share, row = side.share(place), world.call(place[1])
+    if not isinstance(share, CallShare) or row is None:
+        return []
+    return [ids.tool_call_id(row.project, row.session, native) for native in share.uses]
+
+
+def _put(world: World, key: Key, found: Sum) -> None:
+    id = ids.short("tally", *map(str, key))
+    row = world.get("tallies", id)
+    before = row if isinstance(row, Tally) else Tally(id, *key)
+    now = Tally(
+        id, *key, before.count + found.count, before.usage + found.usage, _added(before.outcomes, found.outcomes),
+        _added(before.times, found.times), before.milliseconds + found.milliseconds,
+    )  # fmt: skip
+    if not now.count:
+        world.drop("tallies", id)
+    elif now != before:
+        world.save("tallies", now)
+
+
+def _added(before: tuple[tuple[Name, int], ...], more: dict[Name, int]) -> tuple[tuple[Name, int], ...]:
+    sums = dict(before)
+    for name, count in more.items():
+        sums[name] = sums.get(name, 0) + count
+    return tuple(sorted((name, count) for name, count in sums.items() if count))
