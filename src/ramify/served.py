@@ -18,8 +18,10 @@ from ramify.event_log import EventLog
 from ramify.following import Following
 from ramify.hub import Hub, News
 from ramify.ingest import Ingest
+from ramify.messenger import messenger
 from ramify.model.entity import Entity
 from ramify.model.observation import Observation
+from ramify.notifying import Notifying
 from ramify.pipeline import Pipeline
 from ramify.query.changes import change_shapes
 from ramify.query.service import Answer
@@ -76,6 +78,8 @@ class Served(Ramify):
         self.session_secret = self._secret
         self._reconciling: Periodic | None = None
         self._retaining: Retaining | None = None
+        self._notifying: Notifying | None = None
+        self.questions.lints.remember()
         self.events = EventLog(store, self._commit, self.project, now, bounds_of(settings))
 
     def _reach(self, project: str) -> Reached:
@@ -109,6 +113,7 @@ class Served(Ramify):
         self._publish(seq, found)
 
     def _publish(self, seq: int, rows: dict[tuple[str, str], Entity | None] | None) -> None:
+        self.questions.lints.changed(rows)
         self._hub.publish(seq, rows)
         self.news.tell()
 
@@ -154,6 +159,10 @@ class Served(Ramify):
         if self.settings.retention:
             self._retaining = Retaining(self._prune)
             self._retaining.start()
+        if self.settings.on_finding:
+            tell = messenger(self.settings.on_finding)
+            self._notifying = Notifying(self.store, self.questions.lints, self.ingest.claim, self.run, tell, now)
+            self._notifying.start()
 
     @property
     def project(self) -> str:
@@ -183,7 +192,12 @@ class Served(Ramify):
             "capture": state,
             "store_bytes": self._size.bytes(),
             "store_limit": self.settings.store_limit,
+            "findings": self.hook(),
         }
+
+    def hook(self) -> Answer | None:
+        """Who is told of findings, and how that went."""
+        return self._notifying.state() if self._notifying is not None else None
 
     def _is_full(self) -> bool:
         limit = self.settings.store_limit
@@ -199,6 +213,8 @@ class Served(Ramify):
             self._reconciling.close()
         if self._retaining is not None:
             self._retaining.close()
+        if self._notifying is not None:
+            self._notifying.close()
         self._unfollow()
         self.pipeline.close()
         self._hub.close()

@@ -1,6 +1,7 @@
 """From the text of a setting to its value. Each raises ValueError with the words that follow the name."""
 
 import re
+import shlex
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -45,6 +46,22 @@ def read_address(text: str) -> str:
     if not address.startswith(("http://", "https://")) or not address.partition("://")[2]:
         raise ValueError("must be an address that begins with http:// or https://")
     return address
+
+
+def read_hook(text: str) -> str:
+    """An address, or a command with its arguments."""
+    target = text.strip()
+    if target.startswith(("http://", "https://")):
+        if not is_address(target) or "@" in target:
+            raise ValueError("must be a plain http address, without a user")
+        return target
+    try:
+        words = shlex.split(target)
+    except ValueError:
+        words = []
+    if not words:
+        raise ValueError("must be an address that begins with http:// or https://, or a command")
+    return target
 
 
 def read_names(text: str) -> tuple[str, ...]:

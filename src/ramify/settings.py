@@ -18,6 +18,7 @@ from ramify.setting_readers import (
     read_count,
     read_duration,
     read_folders,
+    read_hook,
     read_names,
     read_port,
     read_size,
@@ -200,6 +201,10 @@ SETTINGS = (
         "default everything is kept",
     ),
     Setting(
+        "on_finding", "capture", None, read_hook, "http://127.0.0.1:9000/findings",
+        "who is told of findings, each once: an address that is sent JSON, or a command that gets it on standard input",
+    ),
+    Setting(
         "store_limit", "capture", None, read_size, "20GiB",
         "how large the store may become before health and `ramify doctor` say so; nothing is deleted for that",
     ),
@@ -255,6 +260,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     prices: str | None = None
     retention: int | None = None
     store_limit: int | None = None
+    on_finding: str | None = None
     events_max_sessions: int = 100
     events_session_timeout_ms: int = 3_600_000
     events_max_per_session: int = 10_000

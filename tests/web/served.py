@@ -165,6 +165,9 @@ class Small:
     def health(self) -> Answer:
         return {"status": "ok"}
 
+    def hook(self) -> Answer | None:
+        return None
+
     def stats(self) -> Answer:
         return {"tasks": 0}
 

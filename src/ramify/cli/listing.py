@@ -1,10 +1,9 @@
-"""Lists: conversations, tasks, calls, hits of a search; and totals."""
+"""Lists: conversations, tasks, calls, hits of a search."""
 
 from typing import Any
 
 from ramify.cli import columns
 from ramify.cli.draw_list import draw_list
-from ramify.cli.draw_stats import draw_stats
 from ramify.cli.parser import STATUSES, Parser, add_filter, add_paging, add_reading, one_of
 from ramify.cli.session import Part, Session, gather, show_page
 
@@ -106,20 +105,9 @@ def show(session: Session, kinds: Any, answer: dict[str, Any], empty: str) -> in
     return show_page(session, answer, lines, empty)
 
 
-def stats(session: Session) -> int:
-    with session.opened() as store:
-        answer = store.questions.stats()
-    if session.output.json:
-        session.output.document(answer)
-    else:
-        session.output.lines(draw_stats(answer, session.output.width, session.output.now))
-    return 0
-
-
 FAMILY = {
     "conversations": Part(list_options, conversations),
     "tasks": Part(task_options, tasks),
     "calls": Part(call_options, calls),
     "search": Part(search_options, search),
-    "stats": Part(add_reading, stats),
 }

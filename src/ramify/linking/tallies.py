@@ -4,7 +4,7 @@ A sum is a function of the rows, and so of the log; how the rows came to be what
 is what each row that was looked at added when the batch began.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from msgspec import Struct
@@ -67,7 +67,9 @@ class Side:
             case CallShare():
                 yield (share.project, share.day, "calls", self.agent(share.task), share.model), share.usage, share.status, share.milliseconds
             case ToolShare():
-                yield self._of_tool(share)
+                key, usage, status, lasted = self._of_tool(share)
+                yield key, usage, status, lasted
+                yield (*key[:2], "uses", key[3], ""), NOTHING, status, lasted  # of all tools: names may be many
             case TaskShare():
                 if share.counted:
                     yield (share.project, share.day, "tasks", share.agent, share.kind), NOTHING, share.status, share.milliseconds
@@ -125,9 +127,10 @@ def _put(world: World, key: Key, found: Sum) -> None:
     id = ids.short("tally", *map(str, key))
     row = world.get("tallies", id)
     before = row if isinstance(row, Tally) else Tally(id, *key)
+    times = _added(before.times, found.times)
     now = Tally(
-        id, *key, before.count + found.count, before.usage + found.usage, _added(before.outcomes, found.outcomes),
-        _added(before.times, found.times), before.milliseconds + found.milliseconds,
+        id, *key, before.count + found.count, before.usage + found.usage, tuple(_added(before.outcomes, found.outcomes)),
+        bytes(step for step, _ in times), tuple(count for _, count in times), before.milliseconds + found.milliseconds,
     )  # fmt: skip
     if not now.count:
         world.drop("tallies", id)
@@ -135,8 +138,8 @@ def _put(world: World, key: Key, found: Sum) -> None:
         world.save("tallies", now)
 
 
-def _added(before: tuple[tuple[Name, int], ...], more: dict[Name, int]) -> tuple[tuple[Name, int], ...]:
+def _added(before: Iterable[tuple[Name, int]], more: dict[Name, int]) -> list[tuple[Name, int]]:
     sums = dict(before)
     for name, count in more.items():
         sums[name] = sums.get(name, 0) + count
-    return tuple(sorted((name, count) for name, count in sums.items() if count))
+    return sorted((name, count) for name, count in sums.items() if count)

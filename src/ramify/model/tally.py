@@ -4,7 +4,7 @@ A time falls into one of eight steps between a power of two and the next, so a q
 whatever the number of times, and two tallies are put together by adding.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -12,6 +12,7 @@ from ramify.model.usage import NOTHING, Usage
 
 DAY = 24 * 3600 * 1_000_000
 STEPS = 3  # bits: eight steps
+LAST = 255  # some 24 days, or more
 
 
 class Tally(Struct, array_like=True):
@@ -20,14 +21,19 @@ class Tally(Struct, array_like=True):
     id: str
     project: str = ""
     at: int = 0  # the first moment of the day, UTC
-    kind: str = ""  # calls, tools, tasks
+    kind: str = ""  # calls, tools, uses (of all tools), tasks, extra (what a client counted and no call explains)
     agent: str = ""
     name: str = ""  # the model, the tool; of tasks: root, sub
     count: int = 0
     usage: Usage = NOTHING
     outcomes: tuple[tuple[str, int], ...] = ()
-    times: tuple[tuple[int, int], ...] = ()
+    steps: bytes = b""  # how long they took: each step that occurs,
+    counts: tuple[int, ...] = ()  # and how often
     milliseconds: int = 0
+
+    @property
+    def times(self) -> Iterator[tuple[int, int]]:
+        return zip(self.steps, self.counts, strict=True)
 
 
 def day_of(at: int) -> int:
@@ -39,7 +45,7 @@ def step_of(milliseconds: int) -> int:
     if milliseconds < 1:
         return 0
     power = milliseconds.bit_length() - 1
-    return (power << STEPS) + ((milliseconds << STEPS >> power) & ((1 << STEPS) - 1)) + 1
+    return min((power << STEPS) + ((milliseconds << STEPS >> power) & ((1 << STEPS) - 1)) + 1, LAST)
 
 
 def middle_of(step: int) -> float:

@@ -8,9 +8,11 @@ from ramify.query import at_hand, events, family, files, found_text, kept, opera
 from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes, tool_shapes
 from ramify.query.breakdown import breakdown
 from ramify.query.cache import Pricer, list_price
+from ramify.query.compared import compared
 from ramify.query.content import Content
 from ramify.query.errors import Ambiguous, BadQuestion, NotFound
 from ramify.query.flags import USUAL, Patience
+from ramify.query.lints.looking import Lints
 from ramify.query.lists import Wanted, listed
 from ramify.query.outline import outline
 from ramify.query.paging import ALL, cut, read_place, write_place
@@ -19,6 +21,7 @@ from ramify.query.related import by_parent, related
 from ramify.query.resolve import resolve
 from ramify.query.runs import progress_under
 from ramify.query.speech import Speech, Thought, Unit, leftovers, moment, task_of
+from ramify.query.statistics import read_dimensions, read_window, statistics
 from ramify.query.totals import totals
 from ramify.storage.base import Ask, Store, Test
 
@@ -33,6 +36,7 @@ class Questions:
         self.store = store
         self.patience = patience
         self.price = price
+        self.lints = Lints(store, patience, price)
 
     def seq(self) -> int:
         return self.store.seq()
@@ -283,6 +287,22 @@ class Questions:
         roots = self._tasks_of(task.id) if isinstance(task, Conversation) else [task] if isinstance(task, Task) else []
         return files.count(self.store, roots)
 
+    def compare(self, a: str, b: str) -> Answer:
+        """Two runs, each by any id of it: aligned, with where they part and what each spent since."""
+        return compared(self.store, self._run(a), self._run(b))
+
+    def _run(self, id: str) -> Task:
+        """The task of what the id names; of a conversation, its first prompt."""
+        _, row = resolve(self.store, id, ("tasks", "conversations", "calls", "tools"))
+        if isinstance(row, Call | ToolCall):
+            return self._task_above(row)
+        if isinstance(row, Task):
+            return row
+        roots = [task for task in self._tasks_of(row.id) if task.kind == "root"]
+        if not roots:
+            raise NotFound(f"conversation {id!r} has no task to compare")
+        return roots[0]
+
     def why(self, id: str) -> Answer:
         """Every link with rule, certainty and evidence, who witnessed it, and the candidates that lost."""
         _, row = resolve(self.store, id)
@@ -293,6 +313,19 @@ class Questions:
 
     def stats(self) -> Answer:
         return totals(self.store)
+
+    def lint(
+        self, id: str | None = None, *, check: str | None = None, limit: int = 50, cursor: str | None = None, project: str | None = None
+    ) -> Answer:
+        """What people should look at: in one run, or in those that were active last, `limit` runs at a time."""
+        return self.lints.of(id, check) if id else self.lints.recent(limit or ALL, cursor, project, check)
+
+    def statistics(
+        self, by: str, since: str | None = None, until: str | None = None, *, project: str | None = None, limit: int = ALL
+    ) -> Answer:
+        """Sums of whole days by day, project, agent, model or tool, several with commas between them."""
+        window = read_window(since, until, self.patience.clock())
+        return statistics(self.store, read_dimensions(by), window, project, limit)
 
     # -- parts -------------------------------------------------------------------------------------------------------
 

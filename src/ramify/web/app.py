@@ -11,6 +11,7 @@ from ramify.web import (
     event_questions,
     event_stream,
     events,
+    insights,
     links,
     metrics,
     observations,
@@ -42,6 +43,15 @@ CHILD = Parameter("child", "string", "the tasks that would move, separated by co
 PARENT = Parameter("parent", "string", "the task or tool call that they would stand under; without it, nothing")
 WITHDRAW = Parameter("withdraw", "boolean", "take back what was said instead: the rules decide again", False)
 SESSION = Parameter("session", "string", "only this session of the event log")
+RUN = Parameter("id", "string", "only this task with everything under it, or this conversation")
+CHECK = Parameter("check", "string", "only what this check finds")
+RUNS = Parameter("limit", "integer", "how many runs to look at, at most", 50, least=1, most=1000)
+LEFT = Parameter("a", "string", "one run, by any id of it", required=True)
+RIGHT = Parameter("b", "string", "the other", required=True)
+BY = Parameter("by", "string", "sums by `day`, `project`, `agent`, `model` or `tool`, several with commas between them")
+SINCE_DAY = Parameter("since", "string", "with `by`: from this day on, `7d`, `2026-11-01` or `all`; 30d by default")
+UNTIL_DAY = Parameter("until", "string", "with `by`: up to this day")
+ROWS = Parameter("limit", "integer", "with `by`: how many rows at most", 1000, least=1, most=100_000)
 TEXT = Parameter("q", "string", "the words to look for; filters may stand among them", required=True)
 LIST = Parameter("list", "string", "what it narrows", required=True, choices=LISTS)
 WRITTEN = Parameter("q", "string", "the filter, as far as it is written")
@@ -80,7 +90,11 @@ ROUTES = (
     Route("GET", "/api/search", overview.search, "Full text", "[Hit]", (TEXT, FILTER, LIMIT, CURSOR)),
     Route("GET", "/api/filter", overview.filter, "What a filter means, where it is wrong, and what may stand at the cursor", "FilterHelp",
           (LIST, WRITTEN, AT)),
-    Route("GET", "/api/stats", overview.stats, "Totals", "Stats"),
+    Route("GET", "/api/lint", insights.lint, "What people should look at, in one run or in those that were active last", "Findings",
+          (RUN, CHECK, RUNS, CURSOR, PROJECT)),
+    Route("GET", "/api/compare", insights.compare, "Two runs side by side: where they part, and what that cost", "Comparison", (LEFT, RIGHT)),
+    Route("GET", "/api/stats", insights.stats, "Totals; sums by day, project, agent, model or tool", "Stats|Statistics",
+          (BY, SINCE_DAY, UNTIL_DAY, PROJECT, ROWS)),
     Route("GET", "/api/health", overview.health, "How the server is", "Health"),
     Route("GET", "/api/alive", metrics.alive, "Whether the process lives", "Object"),
     Route("GET", "/api/ready", metrics.ready, "Whether traffic may come", "Object"),

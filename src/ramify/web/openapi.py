@@ -9,6 +9,7 @@ from aiohttp import web
 
 from ramify import __version__
 from ramify.web.event_shapes import EVENT_SHAPES
+from ramify.web.insight_shapes import INSIGHT_SHAPES
 from ramify.web.page_shapes import PAGE_SHAPES
 from ramify.web.route import Parameter, Route
 from ramify.web.served import Serve
@@ -26,7 +27,7 @@ def describe(routes: Iterable[Route]) -> Document:
     paths: dict[str, Document] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = operation(route)
-    _, components = msgspec.json.schema_components((*SHAPES, *PAGE_SHAPES, *EVENT_SHAPES), ref_template=SCHEMAS + "{name}")
+    _, components = msgspec.json.schema_components((*SHAPES, *PAGE_SHAPES, *INSIGHT_SHAPES, *EVENT_SHAPES), ref_template=SCHEMAS + "{name}")
     bearer = {"type": "http", "scheme": "bearer"}
     return {
         "openapi": "3.1.0",
@@ -70,6 +71,8 @@ def content(shape: str) -> Document:
 
 
 def listed(shape: str) -> Document:
+    if "|" in shape:
+        return {"anyOf": [listed(one) for one in shape.split("|")]}
     if not shape.startswith("["):
         return {"$ref": SCHEMAS + shape}
     items = {"type": "array", "items": {"$ref": SCHEMAS + shape.strip("[]")}}

@@ -1,4 +1,4 @@
-"""Search, totals, health, and where things are."""
+"""Search, health, and where things are."""
 
 from ramify.query.filter_help import filter_help
 from ramify.query.service import Answer
@@ -25,10 +25,6 @@ def filter(asked: Asked) -> Answer:
     given = asked.given
     text = given["q"] or ""
     return filter_help(asked.ramify.questions.store, given["list"], text, len(text) if given["at"] is None else given["at"])
-
-
-def stats(asked: Asked) -> Answer:
-    return asked.ramify.stats()
 
 
 def health(asked: Asked) -> Answer:

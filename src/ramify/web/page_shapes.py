@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ramify.web.insight_shapes import Hook
 from ramify.web.shapes import Call, Moment, Task, Usage
 
 
@@ -143,6 +144,7 @@ class Health(Struct, kw_only=True):
     agents: dict[str, str] = {}  # A2A agents that were named, and where they are
     store_bytes: int = 0
     store_limit: int | None = None
+    findings: Hook | None = None  # where somebody is told of them
 
 
 class Forgotten(Struct):

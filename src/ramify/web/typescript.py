@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from ramify.web.event_shapes import EVENT_SHAPES
+from ramify.web.insight_shapes import INSIGHT_SHAPES
 from ramify.web.page_shapes import PAGE_SHAPES
 from ramify.web.shapes import SHAPES
 
@@ -15,7 +16,7 @@ PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(No
 
 
 def written() -> str:
-    return HEAD + "".join(interface(shape) for shape in every((*SHAPES, *PAGE_SHAPES, *EVENT_SHAPES)))
+    return HEAD + "".join(interface(shape) for shape in every((*SHAPES, *PAGE_SHAPES, *INSIGHT_SHAPES, *EVENT_SHAPES)))
 
 
 def every(shapes: tuple[type[Struct], ...]) -> list[type[Struct]]:
