@@ -36,6 +36,8 @@ PAGES = {
     "all-calls": "/calls",
     "search": "/search?q=pictures",
     "compare": "/compare?a={root}&b={note}",
+    "findings": "/findings",
+    "statistics": "/statistics?since=all",
     "health": "/health",
     "unknown": "/task/task_nothing",
     "agents": "/task/{agents}?toggled={child}",

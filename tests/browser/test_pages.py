@@ -15,7 +15,7 @@ PAGES = (
     "/", "/conversations", "/conversation/{conversation}", "/conversation/{conversation}?tab=tree&sel=task:{sub}",
     "/task/{root}", "/task/{root}?tab=timeline&critical=1", "/conversation/{conversation}?tab=timeline&lanes=1", "/task/{root}?tab=graph", "/task/{root}?tab=calls", "/task/{root}?tab=cache",
     "/task/{root}?tab=tree&sel=task:{sub}&pane=why", "/task/{sub}?sel=task:{sub}&pane=raw", "/calls", "/search?q=pictures",
-    "/compare?a={root}&b={sub}", "/health",
+    "/compare?a={root}&b={sub}", "/findings", "/statistics", "/health",
 )  # fmt: skip
 
 

@@ -257,6 +257,7 @@ class Line:
         stop = how.pop("stop", None)
         usage = {"input_tokens": 10, "output_tokens": 5, **how.pop("usage", {})}
         plain = how.pop("plain", False)
+        model = how.pop("model", "claude-test")
         if answer is NOTHING:
             return {"status": 0, "headers": {}, "body": b"", "outcome": ""}
         if answer is LOST:
@@ -267,7 +268,7 @@ class Line:
         content = blocks(answer)
         stop = stop or ("tool_use" if any(block["type"] == "tool_use" for block in content) else "end_turn")
         message = {
-            "id": f"msg_{name}", "type": "message", "role": "assistant", "model": "claude-test", "content": content,
+            "id": f"msg_{name}", "type": "message", "role": "assistant", "model": model, "content": content,
             "stop_reason": stop, "usage": usage,
         }
         kind = "application/json" if plain else "text/event-stream"

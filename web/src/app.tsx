@@ -5,7 +5,6 @@ import { duration, grouped } from "./state/format";
 import type { Page } from "./state/view";
 import { TabStrip } from "./panes/TabStrip";
 import { CallsPage } from "./pages/CallsPage";
-import { Compare } from "./pages/Compare";
 import { Conversations } from "./pages/Conversations";
 import { HealthPage } from "./pages/HealthPage";
 import { Latest } from "./pages/Latest";
@@ -23,6 +22,9 @@ import { TabsProvider } from "./ui/tabs";
 // Of those whose agents are all in one place nobody opens these: they come when they are asked for.
 const Operations = lazy(async () => ({ default: (await import("./pages/Operations")).Operations }));
 const OperationPage = lazy(async () => ({ default: (await import("./pages/OperationPage")).OperationPage }));
+const Compare = lazy(async () => ({ default: (await import("./pages/Compare")).Compare }));
+const FindingsPage = lazy(async () => ({ default: (await import("./pages/FindingsPage")).FindingsPage }));
+const StatisticsPage = lazy(async () => ({ default: (await import("./pages/StatisticsPage")).StatisticsPage }));
 const EventsPage = lazy(async () => ({ default: (await import("./pages/EventsPage")).EventsPage }));
 
 const RAIL: [Page, string, string][] = [
@@ -32,6 +34,8 @@ const RAIL: [Page, string, string][] = [
   ["events", "Events", "M4 4v12M4 6h9l3 2-3 2H4M8 14h8"],
   ["calls", "Calls", "M3 6h10l-3-3M17 14H7l3 3"],
   ["search", "Search", "M9 3a6 6 0 1 0 .01 0M13.5 13.5L18 18"],
+  ["findings", "Findings", "M10 3l7.5 13.5h-15zM10 8v4M10 14.2v.1"],
+  ["statistics", "Statistics", "M4 16V9M8.5 16V4M13 16v-5M17 16H3"],
   ["compare", "Compare", "M3 4h5v12H3zM12 4h5v12h-5z"],
   ["health", "Health", "M2 11h4l2-6 4 11 2-5h4"],
 ];
@@ -70,6 +74,10 @@ function CurrentPage() {
       return <Search />;
     case "compare":
       return <Compare />;
+    case "findings":
+      return <FindingsPage />;
+    case "statistics":
+      return <StatisticsPage />;
     case "health":
       return <HealthPage />;
     case "operations":
@@ -96,6 +104,8 @@ function Header() {
     conversations: () => go(fresh({ page: "conversations" })),
     calls: () => go(fresh({ page: "calls" })),
     health: () => go(fresh({ page: "health" })),
+    findings: () => go(fresh({ page: "findings" })),
+    statistics: () => go(fresh({ page: "statistics" })),
     operations: () => go(fresh({ page: "operations" })),
     events: () => go(fresh({ page: "events" })),
     copy: () => void navigator.clipboard.writeText(location.href),

@@ -32,7 +32,6 @@ COMMANDS = (
     Command("events", FIND, "logged", "the event log, newest first"),
     Command("search", FIND, "listing", "full text over everything that was said"),
     Command("sql", FIND, "querying", "one SQL query over everything, read-only; without one, what can be asked"),
-    Command("stats", FIND, "listing", "totals"),
     Command("mcp", FIND, "mcp", "the same questions for agents: an MCP server on standard input and output"),
     Command("lint", FIND, "finding", "what people should look at: stalls, loops, ignored failures, secrets, waste"),
     Command("stats", FIND, "summing", "totals; sums by day, project, agent, model or tool, with times and success rates"),

@@ -1,7 +1,7 @@
 /** One function for each question and act. Errors of the server come out as ApiError, with its own words. */
 import type {
-  Answered, Artifact, CacheEntry, Call, Cancellation, Completeness, Conversation, EmptiedSession, EventList, FilterHelp, Flow, Health, Hit, LoggedEvent, Message, Named, Observed, Operation,
-  OperationDetail, Playing, Preview, Reasoning, Reconciliation, SessionInfo, Skeleton, Stats, Task, ToolCall, Why,
+  Answered, Artifact, CacheEntry, Call, Cancellation, Comparison, Completeness, Conversation, EmptiedSession, EventList, FilterHelp, Findings, Flow, Health, Hit, LoggedEvent, Message, Named, Observed, Operation,
+  OperationDetail, Playing, Preview, Reasoning, Reconciliation, SessionInfo, Skeleton, Statistics, Stats, Task, ToolCall, Why,
 } from "./types.gen";
 
 export interface Listed<Item> {
@@ -148,6 +148,9 @@ export const api = {
   filter: (list: string, q: string, at: number) => get<Seen<FilterHelp>>("filter", { list, q, at }),
   search: (q: string, cursor: string | null = null) => get<Listed<Hit> & { indexed: number }>("search", { q, cursor, limit: 100 }),
   stats: () => get<Seen<Stats>>("stats"),
+  statistics: (by: string, since: string) => get<Seen<Statistics>>("stats", { by, since, limit: 5000 }),
+  compare: (a: string, b: string) => get<Seen<Comparison>>("compare", { a, b }),
+  lint: (given: Parameters) => get<Seen<Findings>>("lint", given),
   health: () => get<Seen<Health>>("health"),
   observation: (id: string) => get<Seen<Observed>>(`observations/${one(id)}`),
   link: (child: string, parent: string) =>

@@ -1,5 +1,16 @@
 // Made by `python -m ramify.web.typescript` from the server's own types. Do not edit.
 
+export interface Act {
+  id: string;
+  call_id: string;
+  call: string | null;
+  name: string;
+  text: string;
+  status: string;
+  timestamp: string | null;
+  spawned: Array<string>;
+}
+
 export interface AgentShare {
   status: string;
   taskCount: number;
@@ -120,6 +131,13 @@ export interface Changes {
   more?: boolean;
 }
 
+export interface Check {
+  name: string;
+  severity: "error" | "warning" | "note";
+  summary: string;
+  advice: string;
+}
+
 export interface Columns {
   id: Array<string>;
   depth: Array<number>;
@@ -138,6 +156,59 @@ export interface Columns {
   cost: Array<number | null>;
   certainty: Array<number | null>;
   flags: Array<Array<string>>;
+}
+
+export interface ComparedNode {
+  depth: number;
+  kind: "same" | "changed" | "left" | "right" | "under";
+  size: number;
+  a: ComparedTask | null;
+  b: ComparedTask | null;
+  steps: Array<ComparedStep>;
+}
+
+export interface ComparedRun {
+  id: string;
+  title: string;
+  agent: string;
+  status: string;
+  opened: string | null;
+  usage?: Usage | null;
+  tree_usage: Usage;
+  prompt: string | null;
+  models: Array<string>;
+  duration_ms: number | null;
+  tasks: number;
+  tools: number;
+}
+
+export interface ComparedStep {
+  kind: "same" | "changed" | "left" | "right" | "folded";
+  at: number;
+  count: number;
+  a: Act | null;
+  b: Act | null;
+}
+
+export interface ComparedTask {
+  id: string;
+  title: string;
+  agent: string;
+  status: string;
+  opened: string | null;
+  usage?: Usage | null;
+  tree_usage?: Usage | null;
+}
+
+export interface Comparison {
+  a: ComparedRun;
+  b: ComparedRun;
+  asked_the_same: boolean;
+  same: boolean;
+  parting: PartingPlace | null;
+  since: SpentSince | null;
+  tasks: Array<ComparedNode>;
+  more: boolean;
 }
 
 export interface Completeness {
@@ -249,6 +320,18 @@ export interface Fault {
   end?: number | null;
 }
 
+export interface Figures {
+  count: number;
+  ok: number;
+  failed: number;
+  canceled: number;
+  open: number;
+  success: number | null;
+  mean_ms: number | null;
+  p50_ms: number | null;
+  p95_ms: number | null;
+}
+
 export interface FilterHelp {
   terms: Array<FilterTerm>;
   error: FilterProblem | null;
@@ -273,6 +356,28 @@ export interface FilterTerm {
   start: number;
   end: number;
   says: string;
+}
+
+export interface Finding {
+  id: string;
+  check: string;
+  severity: "error" | "warning" | "note";
+  text: string;
+  task: string;
+  title: string;
+  conversation: string;
+  project: string;
+  since: string | null;
+  evidence: Array<string>;
+  figures: Record<string, unknown>;
+}
+
+export interface Findings {
+  items: Array<Finding>;
+  next: string | null;
+  looked: number;
+  checks: Array<Check>;
+  hook?: Hook | null;
 }
 
 export interface Flow {
@@ -339,6 +444,7 @@ export interface Health {
   agents?: Record<string, string>;
   store_bytes?: number;
   store_limit?: number | null;
+  findings?: Hook | null;
 }
 
 export interface Hit {
@@ -351,6 +457,13 @@ export interface Hit {
   block: number;
   snippet: string;
   timestamp: string | null;
+}
+
+export interface Hook {
+  told: number;
+  failed: number;
+  waiting: number;
+  problem: string | null;
 }
 
 export interface Link {
@@ -527,6 +640,21 @@ export interface Operations {
   operations: Array<Operation>;
 }
 
+export interface PartingPlace {
+  kind: "step" | "input" | "result" | "outcome" | "task";
+  depth: number;
+  passed: number;
+  text: string;
+  a: PartingSide | null;
+  b: PartingSide | null;
+}
+
+export interface PartingSide {
+  task: string;
+  status: string;
+  act: Act | null;
+}
+
 export interface Playing {
   session: string;
 }
@@ -639,6 +767,12 @@ export interface Skeleton {
   unattached: Columns;
 }
 
+export interface SpentSince {
+  a: Usage;
+  b: Usage;
+  more_usd: number | null;
+}
+
 export interface SqlAnswer {
   columns: Array<string>;
   rows: Array<Array<unknown>>;
@@ -649,6 +783,15 @@ export interface SqlAnswer {
 export interface SqlQuery {
   sql: string;
   limit?: number;
+}
+
+export interface Statistics {
+  by: Array<string>;
+  since: string | null;
+  until: string | null;
+  rows: Array<SumsRow>;
+  more: boolean;
+  total: Sums;
 }
 
 export interface Stats {
@@ -665,6 +808,25 @@ export interface Stats {
   unreadable_newest: Array<Unreadable>;
   indexed: number;
   capture: Capture;
+}
+
+export interface Sums {
+  usage: Usage;
+  calls: Figures | null;
+  tools: Figures | null;
+  tasks: Figures | null;
+}
+
+export interface SumsRow {
+  usage: Usage;
+  calls: Figures | null;
+  tools: Figures | null;
+  tasks: Figures | null;
+  day?: string | null;
+  project?: string | null;
+  agent?: string | null;
+  model?: string | null;
+  tool?: string | null;
 }
 
 export interface Taken {

@@ -1,9 +1,7 @@
-/** Two runs side by side, from the first thing that only one of them did. */
-import { useEffect, useState } from "react";
+/** Two runs side by side: the server aligns them, this draws where they part and what differs. */
+import { useEffect } from "react";
 import { api } from "../api/client";
-import type { Task } from "../api/types.gen";
-import type { Action, Line, Step } from "../state/compare";
-import { actionOf, align, firstDifference, folded } from "../state/compare";
+import type { Act, ComparedNode, ComparedRun, ComparedStep, Comparison, PartingPlace, PartingSide, SpentSince, Usage } from "../api/types.gen";
 import { count, duration, money, tokens } from "../state/format";
 import { NO_PROMPT } from "../state/sources";
 import { firstLine, visible } from "../state/text";
@@ -11,6 +9,7 @@ import { Status } from "../ui/Marks";
 import { Loading, Trouble } from "../ui/Trouble";
 import { useAnswer } from "../ui/hooks";
 import { Link, taskView, useNavigation } from "../ui/navigation";
+import "../styles/insights.css";
 
 export function Compare() {
   const { view } = useNavigation();
@@ -54,46 +53,42 @@ function Choose() {
   );
 }
 
-async function runOf(id: string) {
-  const [task, tools] = await Promise.all([api.task(id), api.tools(id, false)]);
-  return { task, actions: tools.items.map(actionOf) };
-}
-
 function Compared({ a, b }: { a: string; b: string }) {
-  const both = useAnswer(() => Promise.all([runOf(a), runOf(b)]), `${a} ${b}`);
-  if (both.error) return <Trouble error={both.error} again={both.again} />;
-  if (!both.value) return <Loading rows={10} />;
-  const [left, right] = both.value;
-  const steps = align(left.actions, right.actions);
-  const first = firstDifference(steps);
+  const answer = useAnswer(() => api.compare(a, b), `${a} ${b}`);
+  if (answer.error) return <Trouble error={answer.error} again={answer.again} />;
+  if (!answer.value) return <Loading rows={10} />;
+  const { parting, since, tasks, more } = answer.value;
   return (
     <>
-      <Totals a={left.task} b={right.task} />
+      <Totals a={answer.value.a} b={answer.value.b} />
       <p className="lead" role="status">
-        {first < 0
-          ? left.task.prompt === right.task.prompt
-            ? "Both did the same, step by step."
-            : "Both did the same, although they were asked different things."
-          : first === 0
-            ? "They part at the first step."
-            : `The first ${first} of ${count(steps.length, "step")} are the same; then they part.`}
+        {verdict(answer.value)}
       </p>
-      {first >= 0 && <Parting step={steps[first] as Step} a={a} b={b} />}
-      <Steps steps={steps} first={first} a={a} b={b} />
+      {parting && <Parting parting={parting} since={since} />}
+      {parting && tasks.map((node, at) => <Node key={at} node={node} parting={parting} />)}
+      {more && <p className="faint">More differs than is shown here: ramify compare has all of it.</p>}
     </>
   );
 }
 
-const FIGURES: [string, (task: Task) => number | null, (value: number | null) => string][] = [
-  ["time", (task) => task.duration_ms, duration],
-  ["model calls", (task) => task.tree_usage.calls, (value) => String(value ?? "—")],
-  ["tool calls", (task) => task.tool_calls, (value) => String(value ?? "—")],
-  ["sub-tasks", (task) => task.subtasks, (value) => String(value ?? "—")],
-  ["tokens", (task) => task.tree_usage.input + task.tree_usage.output, (value) => tokens(value ?? 0)],
-  ["cost of the tree", (task) => task.tree_usage.cost_usd, money],
+function verdict({ same, asked_the_same, parting }: Comparison): string {
+  if (same) return asked_the_same ? "Both did the same, step by step." : "Both did the same, although they were asked different things.";
+  const asked = asked_the_same ? "" : " They were asked different things.";
+  if (parting?.depth === 0 && parting.passed === 0 && parting.kind !== "outcome") return `They part at the first step.${asked}`;
+  if (parting?.depth === 0 && parting.kind !== "outcome") return `${count(parting.passed, "step")} ${parting.passed === 1 ? "is" : "are"} the same; then they part.${asked}`;
+  return `They part${parting?.depth ? " in a sub-task" : " only at the end"}.${asked}`;
+}
+
+const FIGURES: [string, (run: ComparedRun) => number | null, (value: number | null) => string][] = [
+  ["time", (run) => run.duration_ms, duration],
+  ["tasks", (run) => run.tasks, (value) => String(value ?? "—")],
+  ["model calls", (run) => run.tree_usage.calls, (value) => String(value ?? "—")],
+  ["tool calls", (run) => run.tools, (value) => String(value ?? "—")],
+  ["tokens", (run) => run.tree_usage.input + run.tree_usage.output + run.tree_usage.cache_read + run.tree_usage.cache_write, (value) => tokens(value ?? 0)],
+  ["cost of the tree", (run) => run.tree_usage.cost_usd, money],
 ];
 
-function Totals({ a, b }: { a: Task; b: Task }) {
+function Totals({ a, b }: { a: ComparedRun; b: ComparedRun }) {
   return (
     <table className="usage totals">
       <thead>
@@ -101,9 +96,9 @@ function Totals({ a, b }: { a: Task; b: Task }) {
           <th scope="col">
             <span className="unseen">figure</span>
           </th>
-          {[a, b].map((task, at) => (
+          {[a, b].map((run, at) => (
             <th key={at} scope="col">
-              <Status status={task.status} /> <Link to={taskView(task.id)}>{firstLine(task.title || NO_PROMPT, 50)}</Link>
+              <Status status={run.status} /> <Link to={taskView(run.id)}>{firstLine(run.title || NO_PROMPT, 50)}</Link>
             </th>
           ))}
           <th scope="col">difference</th>
@@ -122,34 +117,47 @@ function Totals({ a, b }: { a: Task; b: Task }) {
             </tr>
           );
         })}
+        <tr>
+          <th scope="row">models</th>
+          <td>{firstLine(a.models.join(", "), 60)}</td>
+          <td>{firstLine(b.models.join(", "), 60)}</td>
+          <td>{a.models.join() === b.models.join() ? "same" : "other"}</td>
+        </tr>
       </tbody>
     </table>
   );
 }
 
-/** The first decision that differs, with what each was thinking. */
-function Parting({ step, a, b }: { step: Step; a: string; b: string }) {
-  const left = step.kind === "left" ? step.a : null;
-  const right = step.kind === "right" ? step.b : null;
+/** The first decision that differs, with what each was thinking, and what came of it. */
+function Parting({ parting, since }: { parting: PartingPlace; since: SpentSince | null }) {
   return (
     <section className="parting" aria-label="first difference">
       <h2>Where they part</h2>
+      <p>{firstLine(parting.text, 300)}</p>
       <div className="sides">
-        <Thought task={a} action={left} />
-        <Thought task={b} action={right} />
+        <Thought side={parting.a} />
+        <Thought side={parting.b} />
       </div>
+      {since && (
+        <p>
+          From there on the left one spent {spent(since.a)} on {count(since.a.calls, "call")}, the right one {spent(since.b)} on {since.b.calls}
+          {since.more_usd ? `: ${money(Math.abs(since.more_usd))} ${since.more_usd > 0 ? "more" : "less"}` : ""}.
+        </p>
+      )}
     </section>
   );
 }
 
-function Thought({ task, action }: { task: string; action: Action | null }) {
-  const call = action?.tool.call ?? null;
-  const thoughts = useAnswer(call ? () => api.reasoning(call, false) : null, `${task}:${call}`);
-  if (!action) return <div className="faint">did nothing here that the other did</div>;
+const spent = (usage: Usage): string => (usage.cost_usd === null ? `${tokens(usage.input + usage.output + usage.cache_read + usage.cache_write)} tokens` : money(usage.cost_usd));
+
+function Thought({ side }: { side: PartingSide | null }) {
+  const call = side?.act?.call ?? null;
+  const thoughts = useAnswer(call ? () => api.reasoning(call, false) : null, call ?? "");
+  if (!side?.act) return <div className="faint">{side ? `did nothing here that the other did; it ended as ${side.status}` : "was not given this task"}</div>;
   return (
     <div>
       <p>
-        <b>{action.name}</b> {visible(action.text)}
+        <Status status={side.act.status} /> <b>{firstLine(side.act.name, 30)}</b> {visible(side.act.text)}
       </p>
       {thoughts.value?.items.map((one, at) => (
         <blockquote key={at}>{one.withheld ? "Reasoned; the text was withheld." : visible(one.text.slice(0, 600))}</blockquote>
@@ -158,37 +166,59 @@ function Thought({ task, action }: { task: string; action: Action | null }) {
   );
 }
 
-function Steps({ steps, first, a, b }: { steps: Step[]; first: number; a: string; b: string }) {
-  const [open, unfold] = useState(false);
-  const lines: Line[] = open ? steps.map((step, at) => ({ kind: "step", step, at })) : folded(steps);
+const SIGNS: Record<ComparedNode["kind"], [string, string]> = {
+  same: ["=", "the same"],
+  under: ["·", "the same itself"],
+  changed: ["≠", "differs"],
+  left: ["<", "only on the left"],
+  right: [">", "only on the right"],
+};
+
+function Node({ node, parting }: { node: ComparedNode; parting: PartingPlace }) {
+  const task = node.a ?? node.b;
+  if (!task) return null;
+  const [sign, words] = SIGNS[node.kind];
+  const here = node.a?.id === parting.a?.task && node.b?.id === parting.b?.task;
   return (
-    <ol className="steps" aria-label="steps">
-      {lines.map((line, at) =>
-        line.kind === "folded" ? (
-          <li key={at} className="folded">
-            <button type="button" className="quiet" onClick={() => unfold(true)}>
-              {count(line.count, "step")} the same
-            </button>
-          </li>
-        ) : (
-          <li key={at} className={`step ${line.step.kind}${line.at === first ? " first" : ""}`}>
-            <Side action={line.step.kind === "right" ? null : line.step.a} task={a} />
-            <Side action={line.step.kind === "left" ? null : line.step.b} task={b} />
-          </li>
-        ),
+    <section className={`compared-task ${node.kind}`} style={{ "--deep": Math.min(node.depth, 6) } as React.CSSProperties} aria-label={`${words}: ${firstLine(task.title || NO_PROMPT, 60)}`}>
+      <p>
+        <span className="mark" title={words} aria-hidden="true">
+          {sign}
+        </span>
+        <b>{firstLine(task.agent, 30)}</b>
+        {[node.a, node.b].map((one, at) => one && <Link key={at} to={taskView(one.id)}>{at === 0 || !node.a ? firstLine(one.title || NO_PROMPT, 70) : "the right one"}</Link>)}
+        <span className="faint">
+          {node.a ? money(node.a.tree_usage?.cost_usd) : "—"} | {node.b ? money(node.b.tree_usage?.cost_usd) : "—"}
+        </span>
+        {node.kind === "same" && node.size > 1 && <span className="faint">with {count(node.size - 1, "task")} under it</span>}
+      </p>
+      {node.steps.length > 0 && (
+        <ol className="steps" aria-label="steps">
+          {node.steps.map((step) => (
+            <StepLine key={step.at} step={step} first={here && step.at === parting.passed} />
+          ))}
+        </ol>
       )}
-    </ol>
+    </section>
   );
 }
 
-function Side({ action, task }: { action: Action | null; task: string }) {
-  if (!action) return <span className="nothing" />;
-  const [child] = action.tool.spawned;
+function StepLine({ step, first }: { step: ComparedStep; first: boolean }) {
+  if (step.kind === "folded") return <li className="folded faint">{count(step.count, "step")} the same</li>;
+  return (
+    <li className={`step ${step.kind}${first ? " first" : ""}`}>
+      <Side act={step.a} />
+      <Side act={step.b} />
+    </li>
+  );
+}
+
+function Side({ act }: { act: Act | null }) {
+  if (!act) return <span className="nothing" />;
+  const [child] = act.spawned;
   return (
     <span>
-      <Status status={action.tool.status} /> <b>{firstLine(action.name, 30)}</b> {visible(action.text)}{" "}
-      {child && <Link to={taskView(child)}>its task</Link>}
-      <span className="unseen">{task}</span>
+      <Status status={act.status} /> <b>{firstLine(act.name, 30)}</b> {visible(act.text)} {child && <Link to={taskView(child)}>its task</Link>}
     </span>
   );
 }

@@ -11,6 +11,7 @@ import { delegatedCost, ownCost, span } from "../state/tree";
 import { stalls } from "../state/waits";
 import { Cancel } from "./Asking";
 import { Feedback } from "./Feedback";
+import { RunFindings } from "./Findings";
 import { CertaintyMark, Flags, Status } from "../ui/Marks";
 import { Copy } from "../ui/Text";
 import { useAnswer, useNow, useStore } from "../ui/hooks";
@@ -69,6 +70,7 @@ export function RunHeader({ run, task, conversation, title }: Properties) {
       {task && <Feedback task={task} />}
       {run.tree && <Figures run={run} now={now} />}
       {run.tree && <Meter id={run.id} version={run.tree?.nodes.size ?? 0} working={working} />}
+      {run.tree && <RunFindings id={run.id} tasks={run.tree.nodes.size} working={working} />}
       {waits.slice(0, 3).map((wait) => (
         <p key={wait.node.id} className="stall" role="status">
           <button type="button" className="quiet" onClick={() => adjust({ selected: `task:${wait.node.id}` })}>

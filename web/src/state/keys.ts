@@ -38,6 +38,8 @@ export const KEYS = [
   ["calls", ["g n"], "model calls"],
   ["operations", ["g o"], "operations"],
   ["events", ["g e"], "events"],
+  ["findings", ["g f"], "findings"],
+  ["statistics", ["g s"], "statistics"],
   ["health", ["g h"], "health"],
 ] as const;
 

@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { EventReader } from "../api/sse";
-import type { ToolCall } from "../api/types.gen";
-import { actionOf, align, firstDifference, folded } from "./compare";
 import { age, duration, money, tokens } from "./format";
 import { skeleton } from "./fixtures";
 import { place } from "./graph";
@@ -130,24 +128,6 @@ test("a graph puts parents in the middle of their children", () => {
   const y = new Map(picture.boxes.map((box) => [box.row.id, box.y]));
   expect([y.get("b"), y.get("d"), y.get("c"), y.get("a"), y.get("e")]).toEqual([0, 56, 56, 28, 112]);
   expect(picture.edges.map((edge) => `${edge.from.row.id}${edge.to.row.id}`)).toEqual(["ab", "ac", "cd"]);
-});
-
-describe("two runs", () => {
-  const tool = (name: string, args: unknown) => actionOf({ name, args, spawned: [] } as unknown as ToolCall);
-  const read = (path: string) => tool("Read", { path });
-
-  test("are aligned by what they did, whatever ids and numbers were in it", () => {
-    const steps = align([read("a"), read("/tmp/x1"), read("c")], [read("a"), read("/tmp/y2"), read("b"), read("c")]);
-    expect(steps.map((step) => step.kind)).toEqual(["same", "same", "right", "same"]);
-    expect(firstDifference(steps)).toBe(2);
-  });
-
-  test("fold where they are the same", () => {
-    const same = Array.from({ length: 20 }, (_, at) => read(`f${at}`));
-    const lines = folded(align(same, [...same.slice(0, 10), read("new"), ...same.slice(10)]));
-    expect(lines.map((line) => (line.kind === "folded" ? line.count : line.step.kind))).toEqual([8, "same", "same", "right", "same", "same", 8]);
-    expect(firstDifference(align(same, same))).toBe(-1);
-  });
 });
 
 test("what is not known is said in a sentence", () => {

@@ -1,6 +1,6 @@
 /** The address is the state: one pure pair, so that copying the address copies the view. */
 
-export const PAGES = ["runs", "conversations", "calls", "search", "compare", "health", "latest", "operations", "events", "task", "conversation", "operation", "unknown"] as const;
+export const PAGES = ["runs", "conversations", "calls", "search", "compare", "findings", "statistics", "health", "latest", "operations", "events", "task", "conversation", "operation", "unknown"] as const;
 export type Page = (typeof PAGES)[number];
 export const TABS = ["transcript", "tree", "timeline", "graph", "calls", "cache", "artifacts", "tools", "reasoning", "flow"] as const;
 export type Tab = (typeof TABS)[number];
@@ -29,6 +29,10 @@ export interface View {
   lanes: boolean;
   a: string;
   b: string;
+  /** Of the statistics: what is summed up by, since when, and what is drawn. */
+  by: string;
+  since: string;
+  measure: string;
   /** Of the event log: whose events, and which. "-" is what names no operation. */
   session: string;
   operation: string;
@@ -39,6 +43,7 @@ export interface View {
 export const START: View = {
   page: "runs", id: "", tab: "transcript", selected: null, pane: "details", words: "", status: "", kind: "", below: null, toggled: [],
   focus: null, from: null, to: null, onlyPeople: false, critical: false, lanes: false, a: "", b: "",
+  by: "", since: "", measure: "",
   session: "", operation: "", agent: "", source: "",
 };
 
@@ -65,6 +70,9 @@ export function parseView(url: URL): View {
     lanes: read("lanes") === "1",
     a: read("a"),
     b: read("b"),
+    by: read("by"),
+    since: read("since"),
+    measure: read("measure"),
     session: read("session"),
     operation: read("operation"),
     agent: read("agent"),
@@ -83,7 +91,7 @@ function decoded(part: string): string {
 function pageOf(first: string, second: string): Page {
   if (first === "") return "runs";
   if ((first === "task" || first === "conversation" || first === "operation") && second) return first;
-  const plain: readonly string[] = ["conversations", "calls", "search", "compare", "health", "latest", "operations", "events"];
+  const plain: readonly string[] = ["conversations", "calls", "search", "compare", "findings", "statistics", "health", "latest", "operations", "events"];
   return plain.includes(first) && !second ? (first as Page) : "unknown";
 }
 
@@ -106,6 +114,9 @@ export function formatView(view: View): string {
     ["lanes", view.lanes ? "1" : ""],
     ["a", view.a],
     ["b", view.b],
+    ["by", view.by],
+    ["since", view.since],
+    ["measure", view.measure],
     ["session", view.session],
     ["operation", view.operation],
     ["agent", view.agent],

@@ -11,10 +11,10 @@ MARK = re.compile(r"\[redacted(?::([a-z0-9-]+))?\]")
 
 def find(run: Run) -> Iterator[Found]:
     for task in run.tasks:
-        if kinds := sorted({kind or "a secret" for kind in MARK.findall(task.prompt)}):
+        if kinds := sorted({kind or "of an unknown kind" for kind in MARK.findall(task.prompt)}):
             writer = {"human": "a person", "agent": "an agent"}.get(task.prompt_author, "somebody")
             evidence = tuple(id for id in (task.id, task.first) if id)
-            yield Found(task, f"{writer} wrote {', '.join(kinds)} into the prompt", task.opened, evidence, {"kinds": kinds})
+            yield Found(task, f"{writer} wrote a secret into the prompt: {', '.join(kinds)}", task.opened, evidence, {"kinds": kinds})
 
 
 CHECK = Check(
