@@ -72,8 +72,7 @@ def worked() -> Iterator[World]:
 
 def test_findings_are_listed_worst_first_and_lead_to_their_task(worked: World, person: Person) -> None:
     person.opens(f"{worked.url}/findings")
-    rows = person.page.get_by_role("listitem").filter(has_text="github-token")
-    expect(rows).to_have_count(1)
+    expect(person.page.get_by_role("listitem").filter(has_text="a person wrote a secret into the prompt: github-token")).to_have_count(1)
     expect(person.page.locator(".finding").first).to_contain_text("secret-in-prompt")
     person.page.get_by_role("group", name="checks").get_by_role("button", name="looping").click()
     person.sees("What to do: read the tool's result")
@@ -97,12 +96,13 @@ def test_statistics_are_drawn_by_day_and_told_in_a_table(worked: World, person: 
     expect(person.page.get_by_role("region", name="by agent")).to_be_visible()
 
 
-def test_a_time_in_which_nothing_happened_says_so(worked: World, person: Person) -> None:
+def test_a_time_in_which_nothing_happened_says_so(person: Person) -> None:
     with world() as empty:
         person.opens(f"{empty.url}/statistics")
         person.sees("Nothing happened in this time.")
         person.opens(f"{empty.url}/findings")
         person.sees("Nothing to look at in the newest 0 runs.")
+        person.page.goto("about:blank")  # the server goes before the person does
 
 
 def test_two_runs_part_where_the_server_says(worked: World, person: Person) -> None:

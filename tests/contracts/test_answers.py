@@ -62,7 +62,7 @@ def answers(ramify: Ramify) -> dict[str, Any]:
         "tasks": ask.tasks(limit=0),
         "page": ask.tasks(limit=7, cursor=ask.tasks(limit=7)["next"]),
         "calls": ask.calls(limit=0),
-        "lint": ask.lint(limit=0),
+        "lint": sorted(one["id"] for one in ask.lint(limit=0)["items"]),
         "compare": ask.compare(roots[0], roots[1]),
         **{f"stats {by}": ask.statistics(by, "all") for by in ("day", "day,model", "project,agent", "agent,tool")},
         "a week": ask.statistics("day,agent", "2026-11-10", "2026-11-16"),

@@ -295,7 +295,7 @@ class Questions:
         """The task of what the id names; of a conversation, its first prompt."""
         _, row = resolve(self.store, id, ("tasks", "conversations", "calls", "tools"))
         if isinstance(row, Call | ToolCall):
-            return self._task_above(row)
+            return self.task_above(row)
         if isinstance(row, Task):
             return row
         roots = [task for task in self._tasks_of(row.id) if task.kind == "root"]
