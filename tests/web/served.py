@@ -125,6 +125,10 @@ class Small:
         return self.proxy
 
     @property
+    def openai(self) -> Serve:
+        return self.proxy
+
+    @property
     def proxy(self) -> Serve:
         return self.forward
 
