@@ -41,9 +41,10 @@ def link_of(world: World, said: Correction) -> tuple[Link | None, str]:
     evidence = (said.observation,)
     tool = world.tool(said.parent)
     caller = world.call(tool.call) if tool else None
+    by = caller.id if caller else ""  # also where it has no task yet: it will say so when it has one
     if tool is not None and (owner := tool.task or (caller.task if caller else "")):
-        return Link("spawned", owner, "manual", 1.0, tool.native, tool.id, evidence), caller.id if caller else ""
-    return Link("spawned", said.parent, "manual", 1.0, evidence=evidence), ""
+        return Link("spawned", owner, "manual", 1.0, tool.native, tool.id, evidence), by
+    return Link("spawned", said.parent, "manual", 1.0, evidence=evidence), by
 
 
 def wake_under(world: World, parent: str) -> None:
