@@ -16,6 +16,7 @@ import pytest
 
 from bench.soaked import Server
 from ramify.emit import Emitter, ServerSink, session
+from tests.capture.world import until
 from tests.cli.test_main import SOURCE
 
 NOWHERE = "http://127.0.0.1:9"
@@ -88,8 +89,7 @@ async def test_a_server_that_is_killed_and_started_again_has_each_event_once_and
             emitter.subscribe(sink)
             for blow in range(3):
                 longest = tell(emitter, range(blow * 500, blow * 500 + 500))
-                while row(emitter)["delivered"] < blow * 500 + 1:
-                    await asyncio.sleep(0.001)
+                await until(lambda sent=blow * 500: row(emitter)["delivered"] > sent)
                 server.kill()
                 longest = max(longest, tell(emitter, range(10_000 + blow, 10_001 + blow)))
                 assert longest < 0.5
