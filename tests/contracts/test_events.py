@@ -257,3 +257,16 @@ def test_a_large_event_is_cut_and_counts_all_the_same(tmp_path: Path) -> None:
     assert shown["payload"]["truncated"]
     assert shown["flags"] == ["truncated"]
     assert world.log.get_operations("s")[0]["status"] == "submitted"
+
+
+def test_events_name_the_task_that_they_turned_out_to_be_about(world: World) -> None:
+    base = {"operationId": "op", "agentId": "a", "taskType": "sync"}
+    early = {**base, "eventType": "status_update", "agentTaskId": "t1", "status": "working", "source": "webhook"}
+    lost = {**base, "operationId": "op2"}
+    world.log.append_many("s", [{**base, "eventType": "protocol_request"}, early, {**lost, "eventType": "protocol_request"}])
+    world.log.append_many("s", [{**base, "eventType": "protocol_response", "payload": {"task_id": "t1", "status": "submitted"}}])
+    world.log.append_many("s", [{**lost, "eventType": "protocol_error", "raised": "TimeoutError"}, {**early, "operationId": "op2"}])
+    for operation in ("op", "op2"):
+        detail = world.log.get_operation("s", operation)
+        [task] = detail["tasks"]
+        assert [event["task"] for event in detail["events"]] == [task["id"]] * 3

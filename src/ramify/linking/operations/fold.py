@@ -155,6 +155,8 @@ def progressed(turn: Turn, said: Progressed) -> None:
 
 def pushed(turn: Turn, said: Pushed) -> None:
     if is_repeated(turn, said):
+        for one in meant(turn, said):
+            turn.logged.subject = one.id
         return
     named = {word.of: word.id for word in reversed(said.words) if word.id}
     if not named:
@@ -229,11 +231,15 @@ def is_repeated(turn: Turn, said: Pushed) -> bool:
 
 
 def doubt(turn: Turn, said: Pushed) -> None:
-    for word in said.words:
-        for one in turn.known_as(turn.heading.agent, word.id):
-            if one.operation == turn.heading.operation:
-                one.flags = tuple(sorted({*one.flags, "conflict"}))
-                turn.touch(one)
+    for one in meant(turn, said):
+        one.flags = tuple(sorted({*one.flags, "conflict"}))
+        turn.touch(one)
+
+
+def meant(turn: Turn, said: Pushed) -> list[Subject]:
+    """The tasks of its operation that a push names."""
+    known = [one for word in said.words for one in turn.known_as(turn.heading.agent, word.id)]
+    return [one for one in known if one.operation == turn.heading.operation]
 
 
 def skew(turn: Turn) -> int:
