@@ -131,6 +131,7 @@ def test_an_operation_is_given_with_its_events_objects_and_tasks(world: World) -
     assert (found["exists"], found["operation"]["status"], found["eventsTotal"]) == (True, "completed", 2)
     assert [one["seq"] for one in found["events"]] == [1, 2]
     assert [one["objectId"] for one in found["objectEvents"]] == ["o"]
+    assert (found["operation"]["objectCount"], found["operation"]["objectTypes"]) == (1, {"creative": 1})
     assert [(one["title"], one["status"], one["operation"]) for one in found["tasks"]] == [("t", "completed", "op")]
     missing = world.log.get_operation("s", "another")
     assert (missing["exists"], missing["events"], missing["tasks"]) == (False, [], [])

@@ -59,7 +59,8 @@ class Work:
 
     async def push(self, *notices: dict[str, Any]) -> None:
         for notice in notices:
-            receipts.append([self.id, *await asyncio.to_thread(post, self.address, notice)])
+            told = await asyncio.to_thread(post, self.address, notice)
+            receipts.append([self.id, *told])
 
     async def twice_and_late(self) -> None:
         first, done = self.notice("working", 1), self.notice("completed", 2)

@@ -1,10 +1,7 @@
 """Tasks of MCP's own, by the real SDK on both sides: told as open work, however the caller takes the answer, and asked about later."""
 
 import asyncio
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,14 +9,14 @@ import pytest
 
 import ramify
 from ramify.emit import Emitter, ServerSink
-from tests.peers.a2a.test_market import answers
 from tests.peers.log import Log, states
-from tests.peers.served import free_port, serve
+from tests.peers.served import serve
+from tests.peers.started import started
 
 pytest.importorskip("mcp")
-from mcp.client.client import Client  # noqa: E402
-from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim, UnexpectedClaimedResult  # noqa: E402
-from mcp.types import CallToolResult, Result, TextContent  # noqa: E402
+from mcp.client.client import Client
+from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim, UnexpectedClaimedResult
+from mcp.types import CallToolResult, Result, TextContent
 
 pytestmark = pytest.mark.peer
 AGENT = Path(__file__).parent / "mcp_tasks_agent.py"
@@ -50,19 +47,6 @@ class Tasks(ClientExtension):
         return CallToolResult(content=[TextContent(type="text", text="done")], structured_content={"result": "done"})
 
 
-@asynccontextmanager
-async def agent(*version: str) -> AsyncIterator[str]:
-    port = free_port()
-    process = subprocess.Popen([sys.executable, str(AGENT), "mcp_alpha", str(port), *version], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}/mcp"
-    try:
-        await asyncio.to_thread(answers, url)
-        yield url
-    finally:
-        process.kill()
-        process.wait()
-
-
 async def order(url: str) -> None:
     """Three times: resolved by the extension, given up by it, and without anybody who could take a task for an answer."""
     async with Client(url, extensions=[Tasks(0)]) as client:
@@ -83,7 +67,12 @@ async def advance(url: str, task: str, status: str) -> None:
 
 @pytest.mark.parametrize("version", [(), (NEW,)], ids=["any", "new"])
 async def test_a_task_is_open_until_its_agent_says_otherwise(version: tuple[str, ...], tmp_path: Path) -> None:
-    async with serve("http://127.0.0.1:9", tmp_path) as server, agent(*version) as url:
+    with started(AGENT, "mcp_alpha", *version) as url:
+        await check(url, tmp_path)
+
+
+async def check(url: str, folder: Path) -> None:
+    async with serve("http://127.0.0.1:9", folder) as server:
         log = await Log.open(server)
         with Emitter() as emitter:
             emitter.subscribe(ServerSink(server.url, session=log.key))

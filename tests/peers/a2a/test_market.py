@@ -5,14 +5,7 @@ sellers' clocks are wrong, and their tasks have the same ids.
 """
 
 import asyncio
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,40 +17,17 @@ from ramify.emit import Emitter, ServerSink
 from tests.peers.a2a.test_events import NAMES, NOWHERE, operate
 from tests.peers.a2a.world import agent
 from tests.peers.log import Log, states, summary
-from tests.peers.served import free_port, serve
+from tests.peers.served import serve
+from tests.peers.started import started
 
 pytest.importorskip("mcp")
-from mcp.client.client import Client  # noqa: E402
+from mcp.client.client import Client
 
 pytestmark = pytest.mark.peer
 SELLER = Path(__file__).parents[1] / "market_agent.py"
 SECRET = "shared-with-alpha"
 GAMMA = NAMES["1"]
 HOW = {1: "now", 2: "early", 3: "twice and late", 4: "lost", 5: "contradicted"}
-
-
-@asynccontextmanager
-async def seller(name: str, skew: int, secret: str = "") -> AsyncIterator[str]:
-    port = free_port()
-    process = subprocess.Popen([sys.executable, str(SELLER), name, str(port), str(skew), secret], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}/mcp"
-    try:
-        await asyncio.to_thread(answers, url)
-        yield url
-    finally:
-        process.kill()
-        process.wait()
-
-
-def answers(url: str) -> None:
-    for _ in range(600):
-        try:
-            urllib.request.urlopen(url, timeout=1)
-        except urllib.error.HTTPError:
-            return
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError("the seller never answered")
 
 
 async def sell(url: str, name: str, log: Log, how: dict[int, str]) -> list[Any]:
@@ -87,10 +57,15 @@ async def sell_by_a2a(url: str, log: Log) -> None:
 
 
 async def test_five_creatives_to_three_agents_are_one_operation_with_fifteen_tasks(tmp_path: Path) -> None:
+    with started(SELLER, "mcp_alpha", "-45", SECRET) as alpha, started(SELLER, "mcp_beta", "90") as beta:
+        await check(alpha, beta, tmp_path)
+
+
+async def check(alpha: str, beta: str, folder: Path) -> None:
     async with (
-        serve(NOWHERE, tmp_path, RAMIFY_WEBHOOK_SECRET_MCP_ALPHA=SECRET) as server,
-        seller("mcp_alpha", -45, SECRET) as alpha, seller("mcp_beta", 90) as beta, agent("1") as gamma,
-    ):  # fmt: skip
+        serve(NOWHERE, folder, RAMIFY_WEBHOOK_SECRET_MCP_ALPHA=SECRET) as server,
+        agent("1") as gamma,
+    ):
         log = await Log.open(server)
         with Emitter() as emitter, ramify.instrument(emitter=emitter):
             emitter.subscribe(ServerSink(server.url, session=log.key))

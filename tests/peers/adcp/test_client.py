@@ -2,12 +2,8 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 import sysconfig
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +11,11 @@ import pytest
 
 from tests.cli.test_main import SOURCE
 from tests.peers.a2a.environments import VERSIONS, Unavailable, python_of
-from tests.peers.a2a.test_market import answers
 from tests.peers.a2a.world import agent, environment
 from tests.peers.adcp.environment import HERE, python
 from tests.peers.log import Log, states
-from tests.peers.served import free_port, serve
+from tests.peers.served import serve
+from tests.peers.started import started
 
 pytestmark = pytest.mark.peer
 KEY = {
@@ -36,19 +32,6 @@ def new_key() -> tuple[str, str]:
     private = Ed25519PrivateKey.generate()
     public = KEY | {"x": unpadded(private.public_key().public_bytes_raw())}
     return json.dumps({"keys": [public]}), json.dumps(public | {"d": unpadded(private.private_bytes_raw())})
-
-
-@asynccontextmanager
-async def seller(name: str) -> AsyncIterator[str]:
-    port = free_port()
-    process = subprocess.Popen([sys.executable, str(HERE / "seller.py"), name, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}/mcp"
-    try:
-        await asyncio.to_thread(answers, url)
-        yield url
-    finally:
-        process.kill()
-        process.wait()
 
 
 async def buy(log: Log, *arguments: str) -> dict[str, Any]:
@@ -71,11 +54,16 @@ async def test_a_program_with_the_real_client_is_told_as_it_was(tmp_path: Path) 
         python_of(VERSIONS[0])
     except Unavailable as problem:
         pytest.skip(str(problem))
+    with started(HERE / "seller.py", "mcp_alpha") as mcp:
+        await check(mcp, tmp_path)
+
+
+async def check(mcp: str, folder: Path) -> None:
     public, private = new_key()
     async with (
-        serve("http://127.0.0.1:9", tmp_path, RAMIFY_WEBHOOK_KEYS_MCP_ALPHA=public) as server,
-        seller("mcp_alpha") as mcp, agent("1") as a2a,
-    ):  # fmt: skip
+        serve("http://127.0.0.1:9", folder, RAMIFY_WEBHOOK_KEYS_MCP_ALPHA=public) as server,
+        agent("1") as a2a,
+    ):
         log = await Log.open(server)
         told = await buy(log, mcp, a2a.url, private)
         found, other, dead = [await log.operation(id) for id in ("op_adcp", "op_other", "op_dead")]

@@ -78,7 +78,7 @@ class ToolCalls:
         """A task is the answer, which the caller does not see: an extension of the client waits for its end."""
         call = current_call()
         if call is not None and is_task(result):
-            payload, fields = answered(result)
+            payload, _ = answered(result)
             call.notes["transport_task_id"] = payload["taskId"]
             self._emitter.emit(
                 {
