@@ -271,3 +271,17 @@ def test_events_name_the_task_that_they_turned_out_to_be_about(world: World) -> 
         detail = world.log.get_operation("s", operation)
         [task] = detail["tasks"]
         assert [event["task"] for event in detail["events"]] == [task["id"]] * 3
+
+
+def test_a_push_that_was_stored_elsewhere_while_its_operation_was_opened_is_not_late(world: World) -> None:
+    base = {"operationId": "op", "agentId": "a", "taskType": "sync"}
+    pushed = {**base, "eventType": "status_update", "agentTaskId": "t1", "source": "webhook"}
+    world.log.append_many("s", [{**base, "eventType": "protocol_request"}])
+    world.log.append_many("local", [{**pushed, "status": "working"}])  # its session was looked up a moment before
+    world.log.append_many("s", [{**pushed, "status": "completed"}])
+    world.log.append_many("s", [{**base, "eventType": "protocol_response", "payload": {"task_id": "t1", "status": "submitted"}}])
+    [task] = world.log.get_operation("s", "op")["tasks"]
+    assert (task["status"], task["flags"]) == ("completed", [])
+    assert world.log.get_operations("local") == []
+    world.log.append_many("s", [{**pushed, "status": "working"}])
+    assert world.log.get_tasks("s")[0]["flags"] == ["late"]

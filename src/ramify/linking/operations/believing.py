@@ -27,7 +27,8 @@ def judge(turn: Turn, subject: Subject, before: Evidence, kind: str, status: str
     was, now = standing(before), standing(evidence_of(turn, subject))
     if was is None:
         return
-    if kind == "push" and RANKS[status] < RANKS[was.status]:
+    # A push that waited for its operation is told anew, behind what came after it: that does not make it late.
+    if kind == "push" and RANKS[status] < RANKS[was.status] and was.at <= turn.heading.at:
         late(turn, subject)
     if RANKS[status] == ENDED and now is not None and now.status != status:
         contradicted(turn, subject)
