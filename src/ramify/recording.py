@@ -106,7 +106,8 @@ class Recorder:
 
 class StoreSink(EventSink):
     """Where an emitter's events go to: the store of the settings, or one that is named. Nothing is opened before the
-    first event. A session of the context means nothing here: what is stored this way is the local user's."""
+    first event. Events of a session (`ramify.session`) stand under the name that a server has for it; others are the
+    local user's."""
 
     def __init__(self, store: str | None = None, *, project: str | None = None, server: str | None = None) -> None:
         """Raises UserMistake for settings that are wrong."""

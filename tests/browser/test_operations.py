@@ -99,6 +99,43 @@ def test_events_stream_in_and_their_filters_are_in_the_address(server: World, pe
     expect(events).to_have_count(2)
 
 
+def test_events_are_shown_from_a_moment_on_that_stands_in_the_address(server: World, person: Person) -> None:
+    session = post(server, *FANOUT)
+    person.opens(f"{server.url}/events")
+    events = person.page.get_by_role("list", name="events, newest first").get_by_role("listitem")
+    expect(events).to_have_count(3)
+    events.first.locator("summary").click()
+    events.first.get_by_role("button", name="only since then").click()
+    expect(events).to_have_count(1)
+    expect(person.page).to_have_url(re.compile("since=20"))
+    post(server, status("agent_a", "working"), session=session)
+    expect(events).to_have_count(2)
+    person.page.reload()
+    expect(events).to_have_count(2)
+    person.page.get_by_role("button", name=re.compile("^since: ")).click()
+    expect(events).to_have_count(4)
+    person.page.get_by_label("since").select_option("an hour ago")
+    expect(events).to_have_count(4)
+    expect(person.page).to_have_url(re.compile("since=20"))
+    person.opens(f"{server.url}/events?since=2099-01-01T00:00:00Z")
+    person.sees("No event fits.")
+
+
+def test_an_operation_says_which_objects_came_of_it(server: World, person: Person) -> None:
+    made = [
+        {"objectType": kind, "objectId": id, "operationId": "op_5678", "targetEntity": "agent_a", "status": "approved"}
+        for kind, id in (("creative", "cr_1"), ("creative", "cr_2"), ("media buy", "mb_9"))
+    ]
+    post(server, *FANOUT, *made)
+    person.opens(f"{server.url}/operations")
+    row = person.page.get_by_role("link", name=re.compile("op_5678"))
+    expect(row).to_contain_text("2 creatives, 1 media buy")
+    row.click()
+    table = person.page.get_by_role("region", name="objects").get_by_role("table")
+    expect(table.get_by_role("row")).to_have_count(4)
+    expect(table.get_by_role("row").nth(3)).to_contain_text("media buymb_9agent_a")
+
+
 def cut(page: Page) -> None:
     page.route("**/events/stream**", lambda route: refused(route))
 

@@ -131,6 +131,7 @@ def test_an_operation_is_given_with_its_events_objects_and_tasks(world: World) -
     assert (found["exists"], found["operation"]["status"], found["eventsTotal"]) == (True, "completed", 2)
     assert [one["seq"] for one in found["events"]] == [1, 2]
     assert [one["objectId"] for one in found["objectEvents"]] == ["o"]
+    assert (found["operation"]["objectCount"], found["operation"]["objectTypes"]) == (1, {"creative": 1})
     assert [(one["title"], one["status"], one["operation"]) for one in found["tasks"]] == [("t", "completed", "op")]
     missing = world.log.get_operation("s", "another")
     assert (missing["exists"], missing["events"], missing["tasks"]) == (False, [], [])
@@ -257,3 +258,30 @@ def test_a_large_event_is_cut_and_counts_all_the_same(tmp_path: Path) -> None:
     assert shown["payload"]["truncated"]
     assert shown["flags"] == ["truncated"]
     assert world.log.get_operations("s")[0]["status"] == "submitted"
+
+
+def test_events_name_the_task_that_they_turned_out_to_be_about(world: World) -> None:
+    base = {"operationId": "op", "agentId": "a", "taskType": "sync"}
+    early = {**base, "eventType": "status_update", "agentTaskId": "t1", "status": "working", "source": "webhook"}
+    lost = {**base, "operationId": "op2"}
+    world.log.append_many("s", [{**base, "eventType": "protocol_request"}, early, {**lost, "eventType": "protocol_request"}])
+    world.log.append_many("s", [{**base, "eventType": "protocol_response", "payload": {"task_id": "t1", "status": "submitted"}}])
+    world.log.append_many("s", [{**lost, "eventType": "protocol_error", "raised": "TimeoutError"}, {**early, "operationId": "op2"}])
+    for operation in ("op", "op2"):
+        detail = world.log.get_operation("s", operation)
+        [task] = detail["tasks"]
+        assert [event["task"] for event in detail["events"]] == [task["id"]] * 3
+
+
+def test_a_push_that_was_stored_elsewhere_while_its_operation_was_opened_is_not_late(world: World) -> None:
+    base = {"operationId": "op", "agentId": "a", "taskType": "sync"}
+    pushed = {**base, "eventType": "status_update", "agentTaskId": "t1", "source": "webhook"}
+    world.log.append_many("s", [{**base, "eventType": "protocol_request"}])
+    world.log.append_many("local", [{**pushed, "status": "working"}])  # its session was looked up a moment before
+    world.log.append_many("s", [{**pushed, "status": "completed"}])
+    world.log.append_many("s", [{**base, "eventType": "protocol_response", "payload": {"task_id": "t1", "status": "submitted"}}])
+    [task] = world.log.get_operation("s", "op")["tasks"]
+    assert (task["status"], task["flags"]) == ("completed", [])
+    assert world.log.get_operations("local") == []
+    world.log.append_many("s", [{**pushed, "status": "working"}])
+    assert world.log.get_tasks("s")[0]["flags"] == ["late"]

@@ -3,11 +3,14 @@
 import json
 import subprocess
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
-from ramify.emit import Emitter
+from ramify.app import Ramify
+from ramify.emit import Emitter, operation, session
+from ramify.model.ids import session_name
 from ramify.model.mistake import UserMistake
 from ramify.recording import StoreSink
 from tests.cli.test_main import environment
@@ -76,3 +79,43 @@ def test_secrets_are_not_in_the_store(tmp_path: Path) -> None:
     assert b"push_notification_config" in stored(tmp_path / "events.db")[0].body
     for secret in (b"seventeen-chars-17", b"twenty-two-characters-2", b"abcdefghijklm"):
         assert secret not in files + stored(tmp_path / "events.db")[0].body
+
+
+def test_events_stand_in_the_session_of_their_context_and_its_key_is_nowhere(tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path}/events.db"
+    key = "a-key-that-some-server-gave"
+    with Emitter() as emitter:
+        emitter.subscribe(StoreSink(store))
+        with session(key):
+            emitter.request("seller", "sync", operation_id="op_mine")
+        emitter.request("seller", "sync", operation_id="op_nobodys")
+        emitter.request("seller", "sync", operation_id="op_made_up", ramify={"session": "s-of-somebody-else"})
+        assert emitter.flush(30)
+    opened = Ramify.open(store)
+    try:
+        found = {one["operationId"]: one["session"] for one in opened.questions.operations()["items"]}
+    finally:
+        opened.close()
+    assert found == {"op_mine": session_name(key), "op_nobodys": "local", "op_made_up": "local"}
+    assert key.encode() not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+def left() -> Generator[int]:
+    yield 1
+    yield 2
+
+
+def test_a_stream_that_its_caller_leaves_has_an_unknown_end(tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path}/events.db"
+    with Emitter() as emitter, operation(id="op_1"):
+        emitter.subscribe(StoreSink(store))
+        stream = emitter.call("seller", "sync")(left)()
+        assert next(stream) == 1
+        stream.close()
+        assert emitter.flush(30)
+    opened = Ramify.open(store)
+    try:
+        [found] = opened.questions.operations()["items"]
+    finally:
+        opened.close()
+    assert (found["status"], found["statusCounts"]) == ("unknown", {"unknown": 1})

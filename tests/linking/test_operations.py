@@ -144,7 +144,7 @@ def test_a_call_that_broke_and_the_only_push_that_fits_are_taken_for_one() -> No
         ("ADCPTimeoutError", "unknown"), ("CancelledError", "unknown"), ("ConnectTimeout", "unknown"), ("ConnectError", "failed"),
         ("ConnectionRefusedError", "failed"), ("A2ACardResolutionError", "failed"), ("ReadError", "unknown"),
         ("RemoteProtocolError", "unknown"), ("ConnectionResetError", "unknown"), ("BrokenPipeError", "unknown"),
-        ("IncompleteRead", "unknown"), ("ValidationError", "failed"),
+        ("IncompleteRead", "unknown"), ("ValidationError", "failed"), ("GeneratorExit", "unknown"),
     ],
 )  # fmt: skip
 def test_what_was_raised_tells_whether_the_agent_may_have_heard_of_it(raised: str, status: str) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 from ramify.capture import outbox
 from ramify.capture.outbox import Destination
 from ramify.emit import Away, Emitted
-from ramify.model.ids import digest, observation_id
+from ramify.model.ids import digest, observation_id, session_name
 from ramify.model.observation import Record
+from ramify.model.operation_event import LOCAL
 
 log = logging.getLogger("ramify")
 FORMAT = "adcp"
@@ -58,5 +59,12 @@ class EventSink:
         self.settle(0.0)
 
     def _record(self, item: Emitted) -> Record:
-        identity = observation_id("record", self._project, FORMAT, item.id, digest(item.body))
-        return Record(identity, self._project, self._clock(), SOURCE, FORMAT, item.id, item.body)
+        body = with_session(item.body, item.scope.session)
+        identity = observation_id("record", self._project, FORMAT, item.id, digest(body))
+        return Record(identity, self._project, self._clock(), SOURCE, FORMAT, item.id, body)
+
+
+def with_session(body: bytes, key: str | None) -> bytes:
+    """As the last member, which is the one that counts: what an event says of itself there is not taken over."""
+    name = session_name(key) if key else LOCAL
+    return body[:-1] + b',"ramify":{"session":"' + name.encode() + b'"}}'

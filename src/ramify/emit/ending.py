@@ -18,6 +18,8 @@ class Renewed(Protocol):
 
 
 class Queued(Renewed, Protocol):
+    dropped: int
+
     @property
     def waiting(self) -> int: ...
     def flush(self, seconds: float, patience: float | None) -> bool: ...
@@ -39,7 +41,9 @@ def end() -> None:
     deadline = time.monotonic() + EXIT_SECONDS
     queues = list(_queues)
     safe = [queue.flush(max(0.0, deadline - time.monotonic()), AWAY_SECONDS) for queue in queues]
-    waiting = sum(queue.waiting for queue in queues)
+    waiting, dropped = sum(queue.waiting for queue in queues), sum(queue.dropped for queue in queues)
+    if dropped:
+        log.warning("%d events were lost: whoever should have got them was away or too slow", dropped)
     if waiting:
         log.warning("%d events could not be delivered before the program ended", waiting)
     elif not all(safe):

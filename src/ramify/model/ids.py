@@ -58,6 +58,11 @@ def tool_call_id(project: str, call: str, native: str) -> str:
     return short("tool", project, call, native)
 
 
+def session_name(key: str) -> str:
+    """What a session of the event log is called in public: its key opens it, and is never written down."""
+    return f"s-{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
 def message_id(project: str, native: str) -> str:
     """A message that was reported, by the id that its own protocol gives it."""
     return short("msg", project, native)

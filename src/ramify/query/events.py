@@ -88,8 +88,26 @@ def gap_after(session: EventSession, after_seq: int | None) -> dict[str, int] | 
 
 
 def event_shapes(store: Store, rows: list[Logged]) -> list[Shape]:
-    unasked = unsolicited(store, rows)
-    return [event_shape(store, row, row.id in unasked) for row in rows]
+    unasked, tasks = unsolicited(store, rows), tasks_now(store, rows)
+    return [event_shape(store, row, row.id in unasked) | {"task": tasks.get(row.subject)} for row in rows]
+
+
+def tasks_now(store: Store, rows: list[Logged]) -> dict[str, str]:
+    """What an event was about, by what that has turned out to be: a push that came first, and its call, are one task."""
+    subjects = sorted({row.subject for row in rows if row.subject})
+    there = {task.id for task in store.among("tasks", "id", subjects)}
+    return {subject: subject if subject in there else became(store, subject) for subject in subjects}
+
+
+def became(store: Store, subject: str) -> str:
+    passed: set[str] = set()
+    while subject not in passed and isinstance(sheet := store.load("sheets", subject), Sheet):
+        passed.add(subject)
+        found = subject_of(sheet)
+        if isinstance(store.load("tasks", subject), Task):
+            break
+        subject = found.into or found.twin or subject
+    return subject
 
 
 def unsolicited(store: Store, rows: list[Logged]) -> set[str]:
@@ -127,7 +145,6 @@ def event_shape(store: Store, row: Logged, unasked: bool = False) -> Shape:
         "recordedAt": iso(row.recorded),
         "observedAt": iso(row.at),
         "flags": sorted({*row.flags, *(("unsolicited",) if unasked else ())}),
-        "task": row.subject or None,
         "observation": row.observation,
     }
 

@@ -42,6 +42,7 @@ def operation_shape(row: Operation) -> Shape:
         "subtaskCount": details["subtasks"],
         "eventCount": details["events"],
         "objectCount": details["objects"],
+        "objectTypes": dict(details.get("object_types", {})),
         "statusCounts": dict(details["counts"]),
         "byAgent": {agent: agent_shape(found) for agent, found in sorted(details["agents"].items())},
         "startedAt": iso(row.opened),

@@ -71,7 +71,7 @@ async def ask_mcp(agent: McpAgent, tasks: Sequence[Known]) -> list[Answered]:
 
 async def transport_task(agent: McpAgent, native: str) -> Answered:
     try:
-        return concluded(await agent.ask("tasks/get", {"taskId": native}), native)
+        return concluded(await agent.task(native), native)
     except AgentError as problem:
         if problem.code == INVALID_PARAMS:
             return Answered(native)

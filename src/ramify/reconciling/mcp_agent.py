@@ -6,9 +6,10 @@ from typing import Any
 import aiohttp
 
 from ramify import __version__
-from ramify.reconciling.wire import AgentError, post
+from ramify.reconciling.wire import METHOD_NOT_FOUND, AgentError, post
 
 HANDSHAKE, ALONE = "2025-11-25", "2026-07-28"
+TASKS = "io.modelcontextprotocol/tasks"
 CLIENT = {"name": "ramify", "version": __version__}
 META = "io.modelcontextprotocol/"
 MOST_PAGES = 50
@@ -20,7 +21,7 @@ class McpAgent:
     def __init__(self, http: aiohttp.ClientSession, url: str, headers: dict[str, str], *, alone: bool = False) -> None:
         self._http = http
         self._url = url
-        self._headers = dict(headers)
+        self._headers, self._plain = dict(headers), headers
         self._alone = alone
         self._number = 0
         self._opened = False
@@ -59,13 +60,23 @@ class McpAgent:
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         headers = self._headers
         if self._alone:
-            meta = {f"{META}protocolVersion": ALONE, f"{META}clientInfo": CLIENT, f"{META}clientCapabilities": {}}
+            meta = {f"{META}protocolVersion": ALONE, f"{META}clientInfo": CLIENT, f"{META}clientCapabilities": {"extensions": {TASKS: {}}}}
             params = {**params, "_meta": meta}
             headers = {**headers, "mcp-protocol-version": ALONE, "mcp-method": method}
             if isinstance(params.get("name"), str):
                 headers["mcp-name"] = params["name"]
         found, _ = await post(self._http, self._url, self._message(method, params), headers)
         return found
+
+    async def task(self, id: str) -> dict[str, Any]:
+        """One that knows both versions may know tasks in the newer one alone."""
+        try:
+            return await self.ask("tasks/get", {"taskId": id})
+        except AgentError as problem:
+            if problem.code != METHOD_NOT_FOUND or self._alone:
+                raise
+        newer = McpAgent(self._http, self._url, self._plain, alone=True)
+        return await newer.ask("tasks/get", {"taskId": id})
 
     async def tools(self) -> set[str]:
         names: set[str] = set()

@@ -1,5 +1,7 @@
 """Every address of the server, on one screen."""
 
+import os
+
 from aiohttp import web
 
 from ramify.query.filter_help import LISTS
@@ -28,6 +30,7 @@ from ramify.web.guard import guard
 from ramify.web.live import SINCE, live, readers
 from ramify.web.openapi import described
 from ramify.web.pages import ELSEWHERE, paged
+from ramify.web.pushers import PUSHERS, Pushers
 from ramify.web.route import CONVERSATION, CURSOR, FILTER, LIMIT, PAGE, PROJECT, SHAPE, STATUS, TREE, Parameter, Route
 from ramify.web.served import AGENTS, CAPTURED, RAMIFY, Served
 
@@ -161,6 +164,7 @@ LARGEST_BODY = 256 * 1024 * 1024
 def make_app(ramify: Served) -> web.Application:
     app = web.Application(middlewares=[errors, guard], client_max_size=LARGEST_BODY)
     app[RAMIFY] = ramify
+    app[PUSHERS] = Pushers(os.environ)
     app.cleanup_ctx.extend((threads, readers, events.writers))
     for route in ROUTES:
         app.router.add_route(route.method, route.path, serving(route))

@@ -5,11 +5,12 @@ public name is a part of its hash. What the server did not give is not taken ove
 """
 
 import base64
-import hashlib
 import hmac
 import secrets
 
 from aiohttp import web
+
+from ramify.model.ids import session_name
 
 COOKIE = "ramify_session"
 HEADER = "X-Ramify-Session"
@@ -38,17 +39,13 @@ def is_ours(secret: bytes, token: str) -> bool:
     return len(raw) == RANDOM_BYTES + SIGNATURE_BYTES and hmac.compare_digest(signed(secret, raw[:RANDOM_BYTES]), token)
 
 
-def name_of(token: str) -> str:
-    return f"s-{hashlib.sha256(token.encode()).hexdigest()[:16]}"
-
-
 class Caller:
     """The session of one request; `token` is set where the caller must be told it."""
 
     def __init__(self, request: web.Request, secret: bytes) -> None:
         given = request.headers.get(HEADER) or request.cookies.get(COOKIE, "")
         self.token = "" if is_ours(secret, given) else new_token(secret)
-        self.session = name_of(self.token or given)
+        self.session = session_name(self.token or given)
         self._secure = request.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"
 
     def tell(self, response: web.StreamResponse) -> None:

@@ -67,6 +67,7 @@ class Operation(Struct, kw_only=True):
     subtaskCount: int
     eventCount: int
     objectCount: int
+    objectTypes: dict[str, int]
     statusCounts: dict[str, int]
     byAgent: dict[str, AgentShare]
     startedAt: Moment

@@ -1,12 +1,9 @@
 """Where agents push the states of their tasks: `POST /webhook/{task_type}/{agent_id}/{operation_id}`.
 
-The answer comes after the commit, so that a sender that hears nothing may safely send again. Who pushes is checked by
-a secret of ours (`RAMIFY_WEBHOOK_SECRET`, or one for an agent alone); without one it is taken, and marked.
+The answer comes after the commit, so that a sender that hears nothing may safely send again. What nobody vouches for
+is taken where nobody has to, and marked.
 """
 
-import os
-import re
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -14,20 +11,13 @@ from aiohttp import web
 
 from ramify.model.mistake import UserMistake
 from ramify.protocols.adcp import forms
-from ramify.protocols.adcp.signature import has_token, refusal
+from ramify.protocols.adcp.message_signature import Push
 from ramify.web.errors import Refused
 from ramify.web.events import aside, failure, whole_body
+from ramify.web.pushers import PUSHERS
 from ramify.web.served import RAMIFY, Served
 
 LARGEST = 2**20
-NAME = re.compile(r"[^A-Z0-9]+")
-SECRET, TOKEN = "RAMIFY_WEBHOOK_SECRET", "RAMIFY_WEBHOOK_TOKEN"
-
-
-def configured(name: str, agent: str, environment: Mapping[str, str]) -> str:
-    """An agent's own wins, also where it is empty: that one needs none."""
-    own = f"{name}_{NAME.sub('_', agent.upper())}"
-    return environment[own] if own in environment else environment.get(name, "")
 
 
 async def received(request: web.Request) -> web.StreamResponse:
@@ -43,14 +33,18 @@ async def received(request: web.Request) -> web.StreamResponse:
 async def taken(request: web.Request, raw: bytes) -> tuple[int, dict[str, Any]]:
     ramify = request.app[RAMIFY]
     agent = request.match_info["agent_id"]
-    headers = {name.lower(): value for name, value in request.headers.items()}
+    headers = {name.lower(): ", ".join(request.headers.getall(name)) for name in request.headers}
     body = read(raw)
-    verified = check(headers, raw, body, agent, ramify.clock() / 1e6)
+    pushers = request.app[PUSHERS]
+    push = Push(pushers.address(request), headers, raw, request.method)
+    verified, signer = pushers.check(push, body, agent, ramify.clock() / 1e6)
     line = {
         "kind": "webhook", "op": request.match_info["operation_id"], "agent": agent, "method": request.match_info["task_type"],
         "path": request.raw_path, "headers": headers, "raw": raw.decode(), "signed": verified,
     }  # fmt: skip
     status, answer = await aside(request, store, ramify, line, body, verified)
+    if signer is not None:
+        pushers.nonces.keep(signer)  # not before: a sender that was told to come again may send the same
     return status, answer
 
 
@@ -63,21 +57,6 @@ def read(raw: bytes) -> dict[str, Any]:
     if not isinstance(body, dict) or (forms.carried(body) is None and not isinstance(body.get("task_id"), str)):
         raise UserMistake("The body names no task", hint)
     return body
-
-
-def check(headers: dict[str, str], raw: bytes, body: dict[str, Any], agent: str, now_seconds: float) -> bool:
-    """Whether somebody vouches for it. Raises where a secret is set and nobody does."""
-    secret, token = configured(SECRET, agent, os.environ), configured(TOKEN, agent, os.environ)
-    if not secret and not token:
-        return False
-    if forms.carried(body) is not None:
-        if has_token(headers, (token, secret)):
-            return True
-        raise Refused(401, "unauthorized", "the notification token is missing or wrong", f"Send it as {TOKEN} has it")
-    reason = refusal(headers, raw, secret, now_seconds) if secret else "" if has_token(headers, (token,)) else "the token is wrong"
-    if reason:
-        raise Refused(401, "unauthorized", reason, "Sign `{timestamp}.{body}` with the secret, by HMAC-SHA256")
-    return True
 
 
 def store(ramify: Served, line: dict[str, Any], body: dict[str, Any], verified: bool) -> tuple[int, dict[str, Any]]:

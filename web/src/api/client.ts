@@ -93,10 +93,11 @@ export interface EventFilter {
   kind: string;
   status: string;
   source: string;
+  since: string;
 }
 
 async function eventsOf(session: string, wanted: EventFilter, more: Parameters): Promise<EventList> {
-  const given = { agent_id: wanted.agent, event_type: wanted.kind, status: wanted.status, source: wanted.source, ...more };
+  const given = { agent_id: wanted.agent, event_type: wanted.kind, status: wanted.status, source: wanted.source, since: wanted.since, ...more };
   const named = wanted.operation === "-" ? "operation_id=" : wanted.operation ? `operation_id=${one(wanted.operation)}` : "";
   const plain = sessionAddress(session, "events", given);
   const url = named ? `${plain}${plain.includes("?") ? "&" : "?"}${named}` : plain;

@@ -605,6 +605,7 @@ export interface Operation {
   subtaskCount: number;
   eventCount: number;
   objectCount: number;
+  objectTypes: Record<string, number>;
   statusCounts: Record<string, number>;
   byAgent: Record<string, AgentShare>;
   startedAt: string | null;

@@ -30,19 +30,19 @@ export function EventsPage() {
     <section className="list-page wide" aria-label="events">
       <h1>Events</h1>
       {items.length > 0 && <SessionBar sessions={items} current={current} all={false} changed={sessions.again} />}
-      <Feed key={`${name}\n${view.operation}\n${view.agent}\n${view.kind}\n${view.status}\n${view.source}`} session={name} />
+      <Feed key={`${name}\n${view.operation}\n${view.agent}\n${view.kind}\n${view.status}\n${view.source}\n${view.since}`} session={name} />
     </section>
   );
 }
 
-const WORDS: [keyof View & ("operation" | "agent" | "kind" | "status" | "source"), string][] = [
-  ["operation", "operation"], ["agent", "agent"], ["kind", "type"], ["status", "status"], ["source", "source"],
+const WORDS: [keyof View & ("operation" | "agent" | "kind" | "status" | "source" | "since"), string][] = [
+  ["operation", "operation"], ["agent", "agent"], ["kind", "type"], ["status", "status"], ["source", "source"], ["since", "since"],
 ];
 
 function Feed({ session }: { session: string }) {
   const { view, adjust } = useNavigation();
-  const { operation, agent, kind, status, source } = view;
-  const feed = useMemo(() => new EventFeed(session, { operation, agent, kind, status, source }), [session, operation, agent, kind, status, source]);
+  const { operation, agent, kind, status, source, since } = view;
+  const feed = useMemo(() => new EventFeed(session, { operation, agent, kind, status, source, since }), [session, operation, agent, kind, status, source, since]);
   useStore(feed);
   useEffect(() => feed.open(), [feed]);
   const filtered = WORDS.filter(([field]) => view[field]);
@@ -52,6 +52,7 @@ function Feed({ session }: { session: string }) {
         <Chooser label="type" field="kind" choices={["protocol_request", "protocol_response", "status_update", "protocol_error", "progress", "webhook_received", "reconciliation"]} />
         <Chooser label="source" field="source" choices={["client", "webhook", "poll", "listing", "stream", "reconciler"]} />
         <Chooser label="status" field="status" choices={["submitted", "working", "input-required", "completed", "failed", "canceled", "rejected"]} />
+        <Since />
         {filtered.map(([field, words]) => (
           <button key={field} type="button" className="pill" onClick={() => adjust({ [field]: "" })}>
             {words}: {view[field] === "-" ? "none" : firstLine(view[field], 40)} ✕
@@ -107,6 +108,27 @@ function Chooser({ label, field, choices }: { label: string; field: "kind" | "so
   );
 }
 
+const AGO: [string, number][] = [["5 minutes ago", 300], ["an hour ago", 3600], ["a day ago", 86_400]];
+
+/** The address holds the moment itself: whoever opens it later sees the same events. */
+function Since() {
+  const { adjust } = useNavigation();
+  const choose = (seconds: number) => adjust({ since: seconds ? new Date(Date.now() - seconds * 1000).toISOString() : "" });
+  return (
+    <label className="chooser">
+      since{" "}
+      <select value="" onChange={(event) => choose(Number(event.target.value))}>
+        <option value="">any time</option>
+        {AGO.map(([words, seconds]) => (
+          <option key={words} value={seconds}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
 function Row({ event, session }: { event: LoggedEvent; session: string }) {
   const { adjust } = useNavigation();
   const body = bodyOf(event);
@@ -137,6 +159,11 @@ function Row({ event, session }: { event: LoggedEvent; session: string }) {
           {event.agentId && (
             <button type="button" className="quiet" onClick={() => adjust({ agent: event.agentId ?? "" })}>
               only {firstLine(event.agentId, 40)}
+            </button>
+          )}
+          {event.recordedAt && (
+            <button type="button" className="quiet" onClick={() => adjust({ since: event.recordedAt ?? "" })}>
+              only since then
             </button>
           )}
           {event.operationId && <Link to={fresh({ page: "operation", id: event.operationId, session })}>its operation</Link>}

@@ -4,7 +4,7 @@ import { api } from "../api/client";
 import { feed } from "../api/live";
 import type { AgentShare, Operation } from "../api/types.gen";
 import { age, count, duration } from "../state/format";
-import { endedOf, failedOf, headline, isOpen, openTasks, ordered } from "../state/operations";
+import { endedOf, failedOf, headline, isOpen, objectWords, openTasks, ordered } from "../state/operations";
 import { firstLine } from "../state/text";
 import { SessionBar } from "../panes/SessionBar";
 import { FilterBox } from "../ui/FilterBox";
@@ -14,7 +14,7 @@ import { useAnswer, useNow } from "../ui/hooks";
 import { Link, fresh, useNavigation } from "../ui/navigation";
 
 const MOST = 500;
-const NOBODY = { operation: "-", agent: "", kind: "", status: "", source: "" };
+const NOBODY = { operation: "-", agent: "", kind: "", status: "", source: "", since: "" };
 
 export function Operations() {
   const { view, adjust } = useNavigation();
@@ -100,6 +100,7 @@ function Row({ operation, session }: { operation: Operation; session: string }) 
         <span className="title">{firstLine(operation.operationId, 80)}</span>
         <span className="faint">{operation.taskTypes.map((type) => firstLine(type, 40)).join(", ")}</span>
         {open > 0 && <span className="chip">{count(open, "open task")}</span>}
+        {operation.objectCount > 0 && <span className="chip">{firstLine(objectWords(operation), 60)}</span>}
         <Flags flags={operation.flags} />
         {session && <span className="faint">{firstLine(session, 24)}</span>}
         <span className="room" />

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { LoggedEvent, Operation, OperationDetail } from "../api/types.gen";
 import { task } from "./fixtures";
-import { agentLines, endedOf, fits, headline, openTasks, ordered } from "./operations";
+import { agentLines, endedOf, fits, headline, objectWords, openTasks, ordered } from "./operations";
 
 function operation(id: string, status: string, updatedAt: string, shares: Record<string, string> = {}): Operation {
   const byAgent = Object.fromEntries(
@@ -36,11 +36,23 @@ test("each agent has its own line with its marks; what names no agent stands las
 });
 
 test("the address says which events are wanted, also those that name no operation", () => {
-  const none = { operation: "", agent: "", kind: "", status: "", source: "" };
+  const none = { operation: "", agent: "", kind: "", status: "", source: "", since: "" };
   const one = event(1, { operationId: "op", agentId: "a", status: "working" });
   expect(fits(one, none)).toBe(true);
   expect(fits(one, { ...none, operation: "op", agent: "a", kind: "status_update", status: "working", source: "client" })).toBe(true);
   expect(fits(one, { ...none, source: "webhook" })).toBe(false);
   expect(fits(one, { ...none, operation: "-" })).toBe(false);
   expect(fits(event(2, { operationId: null }), { ...none, operation: "-" })).toBe(true);
+});
+
+test("events are wanted from a moment on, by the store's clock and to its fraction of a second", () => {
+  const none = { operation: "", agent: "", kind: "", status: "", source: "" };
+  const one = event(1, { recordedAt: "2026-01-01T00:00:00.123456Z" });
+  expect(fits(one, { ...none, since: "2026-01-01T00:00:00.123Z" })).toBe(true);
+  expect(fits(one, { ...none, since: "2026-01-01T01:00:00+01:00" })).toBe(true);
+  expect(fits(one, { ...none, since: "2026-01-01T00:00:01Z" })).toBe(false);
+});
+
+test("objects are counted by kind", () => {
+  expect(objectWords({ objectTypes: { creative: 3, product: 1 } } as unknown as Operation)).toBe("3 creatives, 1 product");
 });

@@ -30,6 +30,11 @@ export function headline(operation: Operation): string {
   return `${count(operation.agents.length, "agent")}: ${[...told, count(operation.eventCount, "event")].join(", ")}`;
 }
 
+/** "3 creatives, 1 product": what the tasks made or changed. */
+export function objectWords(operation: Operation): string {
+  return Object.entries(operation.objectTypes).map(([kind, number]) => count(number, kind)).join(", ");
+}
+
 export interface AgentLine {
   agent: string;
   share: AgentShare | null;
@@ -66,6 +71,8 @@ export interface Wanted {
   kind: string;
   status: string;
   source: string;
+  /** Only what the store took at this time or later. */
+  since: string;
 }
 
 /** What the address of the feed asks for; "-" is what names no operation. */
@@ -76,6 +83,7 @@ export function fits(event: LoggedEvent, wanted: Wanted): boolean {
     (!wanted.agent || event.agentId === wanted.agent) &&
     (!wanted.kind || event.eventType === wanted.kind) &&
     (!wanted.status || event.status === wanted.status) &&
-    (!wanted.source || event.source === wanted.source)
+    (!wanted.source || event.source === wanted.source) &&
+    (!wanted.since || Date.parse(event.recordedAt ?? "") >= Date.parse(wanted.since))
   );
 }

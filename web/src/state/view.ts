@@ -29,7 +29,7 @@ export interface View {
   lanes: boolean;
   a: string;
   b: string;
-  /** Of the statistics: what is summed up by, since when, and what is drawn. */
+  /** Of the statistics: what is summed up by, since when (also of the event log, there as a moment), and what is drawn. */
   by: string;
   since: string;
   measure: string;

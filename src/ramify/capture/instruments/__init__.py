@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from types import ModuleType
 
-from ramify.capture.instruments import a2a_sdk, adcp_client, claude_agent_sdk, httpx_client, mcp_client
+from ramify.capture.instruments import a2a_client, a2a_sdk, adcp_client, claude_agent_sdk, httpx_client, mcp_client
 from ramify.capture.instruments.patches import Install, Patches
 from ramify.emit import Emitter
 
@@ -19,6 +19,8 @@ EVENT_INSTRUMENTS: tuple[tuple[str, Attach], ...] = (
     ("a2a.server.request_handlers.default_request_handler_v2", a2a_sdk.install_server),
     ("a2a.client.base_client", a2a_sdk.install_client),
     ("a2a.client.legacy", a2a_sdk.install_client),
+    ("a2a.client.base_client", a2a_client.install),
+    ("a2a.client.legacy", a2a_client.install),
     ("httpx", httpx_client.install),
     ("httpx2", httpx_client.install),
 )

@@ -15,7 +15,7 @@ from typing import Any
 from ramify.capture.instruments.carrier import carrier
 from ramify.capture.instruments.patches import Function, Patches
 from ramify.emit import Call, Emitter
-from ramify.emit.call import read
+from ramify.emit.call import current_call, read
 from ramify.emit.place import place_of
 
 log = logging.getLogger("ramify")
@@ -43,8 +43,10 @@ class ToolCalls:
             except TypeError:
                 return await original(client, *given, **named)  # which says what is wrong
             name = bound.arguments.get("name")
-            if not self._emitter.is_heard or _under_way.get() == (id(client), name):
+            if not self._emitter.is_heard:
                 return await original(client, *given, **named)
+            if _under_way.get() == (id(client), name):
+                return self._noted(await original(client, *given, **named))
             upper = carrier.get()
             call = self._call(client, bound.arguments) if upper is None else upper.call
             if call is not None:
@@ -72,6 +74,21 @@ class ToolCalls:
         if "progress_callback" in signature.parameters and asked.get("progress_callback") is None:
             asked["progress_callback"] = self._progress(call)
 
+    def _noted(self, result: Any) -> Any:
+        """A task is the answer, which the caller does not see: an extension of the client waits for its end."""
+        call = current_call()
+        if call is not None and is_task(result):
+            payload, _ = answered(result)
+            call.notes["transport_task_id"] = payload["taskId"]
+            self._emitter.emit(
+                {
+                    "eventType": "status_update", "source": "stream", "operationId": call.operation, "agentId": call.agent_id,
+                    "taskType": call.task_type, "callId": call.id, "protocol": "mcp", "transportTaskId": payload["taskId"],
+                    "status": payload["status"],
+                }
+            )  # fmt: skip
+        return result
+
     def _progress(self, call: Call) -> Callable[..., Awaitable[None]]:
         async def progress(progress: float, total: float | None = None, message: str | None = None) -> None:
             self._emitter.emit(
@@ -90,10 +107,19 @@ async def told(call: Call, ask: Callable[[], Awaitable[Any]]) -> Any:
     try:
         result = await ask()
     except BaseException as problem:  # a cancellation is one
-        call.fail(problem, **reason(problem))
+        claimed = getattr(problem, "result", None)
+        if is_task(claimed):  # the agent has answered, and goes on; it is the caller who cannot take a task for an answer
+            tell_answer(call, claimed)
+        else:
+            call.fail(problem, **reason(problem))
         raise
     finally:
         call.leave()
+    tell_answer(call, result)
+    return result
+
+
+def tell_answer(call: Call, result: Any) -> None:
     try:
         payload, fields = answered(result)
         call.answer(payload, **fields)
@@ -101,7 +127,10 @@ async def told(call: Call, ask: Callable[[], Awaitable[Any]]) -> Any:
         log.debug("cannot read an answer class=%s: %r", type(result).__name__, problem)
         call.answer(result)
     call.end(None)
-    return result
+
+
+def is_task(result: Any) -> bool:
+    return getattr(result, "result_type", None) == "task" and isinstance(getattr(result, "task_id", None), str)
 
 
 def answered(result: Any) -> tuple[Any, dict[str, Any]]:

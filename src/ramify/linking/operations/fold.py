@@ -1,15 +1,15 @@
 """One event of the log, folded: what it says is added to what is known, and the rows that follow are written."""
 
 from ramify.linking.operations import identity, pairing, rehoming, sessions, sums
-from ramify.linking.operations.evidence import Evidence, add, ends, standing
+from ramify.linking.operations.believing import believe, judge
+from ramify.linking.operations.evidence import add
 from ramify.linking.operations.rows import evidence_of, settle
 from ramify.linking.operations.subject import Subject, alias, place, save_alias, shell_id
-from ramify.linking.operations.turn import Turn, flag_event
+from ramify.linking.operations.turn import Turn
 from ramify.linking.world import World
 from ramify.model import ids
 from ramify.model.entity import Agent
 from ramify.model.operation_event import (
-    ENDED,
     RANKS,
     Answered,
     Asked,
@@ -155,6 +155,8 @@ def progressed(turn: Turn, said: Progressed) -> None:
 
 def pushed(turn: Turn, said: Pushed) -> None:
     if is_repeated(turn, said):
+        for one in meant(turn, said):
+            turn.logged.subject = one.id
         return
     named = {word.of: word.id for word in reversed(said.words) if word.id}
     if not named:
@@ -229,11 +231,15 @@ def is_repeated(turn: Turn, said: Pushed) -> bool:
 
 
 def doubt(turn: Turn, said: Pushed) -> None:
-    for word in said.words:
-        for one in turn.known_as(turn.heading.agent, word.id):
-            if one.operation == turn.heading.operation:
-                one.flags = tuple(sorted({*one.flags, "conflict"}))
-                turn.touch(one)
+    for one in meant(turn, said):
+        one.flags = tuple(sorted({*one.flags, "conflict"}))
+        turn.touch(one)
+
+
+def meant(turn: Turn, said: Pushed) -> list[Subject]:
+    """The tasks of its operation that a push names."""
+    known = [one for word in said.words for one in turn.known_as(turn.heading.agent, word.id)]
+    return [one for one in known if one.operation == turn.heading.operation]
 
 
 def skew(turn: Turn) -> int:
@@ -287,47 +293,3 @@ def orphan(turn: Turn, word: Word) -> Subject:
         heading.task_type, "orphan", "", turn.logged.seq, heading.at, heading.at, evidence=heading.observation,
     )  # fmt: skip
     return identity.learn(turn, turn.open(subject), *((word.id, "") if word.of == "work" else ("", word.id)))
-
-
-# -- whose word counts -------------------------------------------------------------------------------------------------
-
-
-def believe(turn: Turn, subject: Subject, kind: str, status: str, native: str, *, of_work: bool) -> None:
-    """A word that nobody has agreed on moves nothing; that a call broke is a state."""
-    if not status or (not RANKS[status] and kind != "answer"):
-        return
-    before = evidence_of(turn, subject)
-    claim = turn.claim(status, native)
-    if of_work:
-        subject.own = add(subject.own, kind, claim)
-    else:
-        subject.wire = add(subject.wire, kind, claim)
-    if of_work or not subject.work or subject.work == subject.transport:
-        judge(turn, subject, before, kind, status)
-    turn.touch(subject)
-
-
-def judge(turn: Turn, subject: Subject, before: Evidence, kind: str, status: str) -> None:
-    """Marks what came too late, and whichever of two ends was not believed."""
-    was, now = standing(before), standing(evidence_of(turn, subject))
-    if was is None:
-        return
-    if kind == "push" and RANKS[status] < RANKS[was.status]:
-        late(turn, subject)
-    if RANKS[status] == ENDED and now is not None and now.status != status:
-        contradicted(turn, subject)
-    if RANKS[was.status] == ENDED and now is not None and now.status != was.status:
-        contradicted(turn, subject, [claim.event for claim in ends(before) if claim.status != now.status])
-
-
-def late(turn: Turn, subject: Subject) -> None:
-    turn.flag("late")
-    subject.flags = tuple(sorted({*subject.flags, "late"}))
-
-
-def contradicted(turn: Turn, subject: Subject, events: list[str] | None = None) -> None:
-    subject.flags = tuple(sorted({*subject.flags, "conflict"}))
-    if events is None:
-        turn.flag("conflict")
-    for event in events or ():
-        flag_event(turn.world, event, "conflict")

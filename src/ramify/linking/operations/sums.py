@@ -39,6 +39,8 @@ def note_event(turn: Turn) -> None:
         return
     row = operation_of(turn, heading.operation)
     row.details["objects" if heading.sort == "object" else "events"] += 1
+    if heading.sort == "object":
+        change(row.details.setdefault("object_types", {}), heading.type, 1)
     row.opened, row.updated = min(row.opened, heading.at), max(row.updated, heading.at)
     row.details["asked"] = row.details["asked"] or heading.source != "webhook"
     turn.world.save("operations", row)

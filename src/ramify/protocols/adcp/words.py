@@ -7,6 +7,7 @@ OTHER_NAMES = {"cancelled": "canceled", "needs-input": "input-required", "unspec
 PREFIX = "task-state-"
 
 UNREACHED = ("connecterror", "connectionrefused", "cardresolution", "nameresolution", "gaierror", "getaddrinfo")
+LEFT = ("timeout", "cancel", "generatorexit")  # the caller went away, and the agent may not have noticed
 PERHAPS_TAKEN = ("readerror", "writeerror", "remoteprotocol", "connectionreset", "brokenpipe", "incompleteread")
 
 
@@ -22,7 +23,7 @@ def status_word(native: object) -> str:
 def raised_status(name: str) -> str:
     """How a call stands that broke: an agent that may have heard of it may go on with it."""
     squeezed = name.lower().replace("_", "").replace(" ", "")
-    if "timeout" in squeezed or "cancel" in squeezed:
+    if any(part in squeezed for part in LEFT):
         return "unknown"
     if any(part in squeezed for part in UNREACHED):
         return "failed"
