@@ -18,6 +18,7 @@ from ramify.capture.cleaner import Cleaner
 from ramify.capture.formats import sources
 from ramify.copying import copy
 from ramify.event_log import EventLog
+from ramify.exporting.offer import Exports
 from ramify.following import Following
 from ramify.forgetting import brought_back, forgotten, note_shape, notes
 from ramify.indexing import Indexer
@@ -75,6 +76,10 @@ class Ramify:
             self.bring_up()
             self._ingest = Ingest(self.store, self.rules, self.prices, redaction=Cleaner())
         return self._ingest
+
+    @property
+    def exports(self) -> Exports:
+        return Exports(self.questions, os.environ)
 
     def bring_up(self) -> None:
         with taken_by(self.store):

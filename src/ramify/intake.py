@@ -12,6 +12,7 @@ from ramify.capture.a2a.frame_file import read_frames
 from ramify.capture.events_file import read_events
 from ramify.capture.formats import Source
 from ramify.capture.importer import Imported, read_exchanges
+from ramify.capture.log_file import read_log
 from ramify.capture.mark import Mark
 from ramify.capture.mesh_file import read_mesh
 from ramify.capture.stream_file import read_stream
@@ -146,6 +147,8 @@ class Intake:
         match source.format:
             case "claude":
                 return TranscriptReading(source.path, self._project, self.marks.get(source.path), self._settled)
+            case "ramify":
+                return read_log(source.path, self._project)
             case "exchanges":
                 return read_exchanges(source.path, self._project)
             case "a2a":

@@ -10,12 +10,14 @@ from msgspec import Struct, field
 from ramify.capture import importer, transcript
 from ramify.capture.events_file import looks_like_event
 from ramify.capture.importer import PEEKED_BYTES, looks_like_exchange, opened
+from ramify.capture.log_file import FORMAT as LOG
+from ramify.capture.log_file import looks_like_log
 from ramify.capture.mesh_file import looks_like_mesh
 from ramify.model.mistake import UserMistake
 
 FORMATS = {
     "exchanges": "exchanges", "claude": "claude", "claude-hooks": "claude-hook", "stream-json": "stream-json", "sdk": "sdk",
-    "a2a": "a2a", "adcp": "adcp", "sam": "sam",
+    "a2a": "a2a", "adcp": "adcp", "sam": "sam", "ramify": "ramify",
 }  # fmt: skip
 """What a person calls it, and what is written into the records."""
 PEEKED_LINES = 20
@@ -103,6 +105,8 @@ def is_transcript(path: Path) -> bool:
 
 
 def format_of(line: bytes) -> str | None:
+    if looks_like_log(line):
+        return LOG
     if looks_like_exchange(line):
         return importer.FORMAT
     if looks_like_event(line):

@@ -45,6 +45,7 @@ COMMANDS = (
     Command("reasoning", ASK, "asking", "what the agent thought and explained"),
     Command("why", ASK, "asking", "how it is linked: rule, certainty, evidence, and what else it might have been"),
     Command("compare", ASK, "comparing", "two runs side by side: where they part, and what that cost"),
+    Command("export", ASK, "exporting", "a run to pass on: a page, a text, the log of it, tables, spans"),
     Command("link", KEEP, "correcting", "say that one task was started by another; outlives every rebuild"),
     Command("unlink", KEEP, "correcting", "say that a task was started by nobody known"),
     Command("answer", KEEP, "acting", "answer an A2A task that waits for input"),

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from ramify.exporting.offer import Exports
 from ramify.query.service import Questions
 from ramify.settings import Settings
 
@@ -30,6 +31,8 @@ class Opened(Protocol):
 
     questions: Questions
 
+    @property
+    def exports(self) -> Exports: ...
     def close(self) -> None: ...
     def link(self, child: str, parent: str) -> dict[str, Any]: ...
     def unlink(self, child: str) -> dict[str, Any]: ...

@@ -10,7 +10,7 @@ from ramify.cli.session import Part, Session
 from ramify.cli.words import plural
 from ramify.model.mistake import UserMistake
 
-FORMATS = ("auto", "exchanges", "claude", "claude-hooks", "stream-json", "sdk", "sam", "a2a", "adcp", "otlp")
+FORMATS = ("auto", "exchanges", "claude", "claude-hooks", "stream-json", "sdk", "sam", "a2a", "adcp", "otlp", "ramify")
 MOST_PROBLEMS = 20
 
 
