@@ -12,6 +12,7 @@ STEPS = {
     "check": ("node_modules/typescript/bin/tsc", "--noEmit"),
     "test": ("node_modules/vitest/vitest.mjs", "run"),
     "build": ("node_modules/vite/bin/vite.js", "build"),
+    "saved": ("node_modules/vite/bin/vite.js", "build", "--config", "vite.saved.config.ts"),
 }
 
 
@@ -40,6 +41,8 @@ def main(steps: list[str]) -> None:
     install()
     for step in steps:
         run(step)
+        if step == "build":
+            run("saved")  # into a folder of what was built just now
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 /** The frame: header, rail, tabs, and the page that the address names. */
-import { Suspense, lazy, useEffect, useState, useSyncExternalStore } from "react";
+import { Suspense, lazy, useEffect, useSyncExternalStore } from "react";
 import { feed } from "./api/live";
 import { duration, grouped } from "./state/format";
 import type { Page } from "./state/view";
@@ -14,6 +14,7 @@ import { Search } from "./pages/Search";
 import { NotFound } from "./pages/Unknown";
 import { Loading } from "./ui/Trouble";
 import { Overlays } from "./ui/Overlays";
+import { Theme } from "./ui/Theme";
 import { useNow } from "./ui/hooks";
 import { useKeys } from "./ui/keyboard";
 import { Link, NavigationProvider, fresh, useNavigation } from "./ui/navigation";
@@ -147,6 +148,8 @@ function LiveMark() {
   const state = useSyncExternalStore(feed.watch, feed.current);
   const now = useNow(state.kind === "disconnected");
   switch (state.kind) {
+    case "saved":
+      return null;
     case "live":
       return <span className="live on">live</span>;
     case "behind":
@@ -178,21 +181,5 @@ function Pulse() {
     <svg className="arrivals" width="120" height="18" role="img" aria-label="arrivals of the last two minutes">
       {bins.map((size, at) => (size ? <rect key={at} x={at * 3} width="2" y={18 - (size / most) * 18} height={(size / most) * 18} /> : null))}
     </svg>
-  );
-}
-
-function Theme() {
-  const dark = () => document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-  const [theme, set] = useState(dark);
-  const turn = () => {
-    const next = theme === "dark" ? "light" : "dark";
-    document.documentElement.dataset.theme = next;
-    localStorage.setItem("ramify.theme", next);
-    set(next);
-  };
-  return (
-    <button type="button" className="quiet" onClick={turn}>
-      {theme === "dark" ? "light" : "dark"}
-    </button>
   );
 }

@@ -1,16 +1,6 @@
 import { createRoot } from "react-dom/client";
 import { App } from "./app";
-import "./styles/tokens.css";
-import "./styles/base.css";
-import "./styles/frame.css";
-import "./styles/lists.css";
-import "./styles/run.css";
-import "./styles/transcript.css";
-import "./styles/details.css";
-import "./styles/payload.css";
-import "./styles/kept.css";
-import "./styles/events.css";
-import "./styles/print.css";
+import "./styles";
 
 const page = document.getElementById("page");
 if (page) createRoot(page).render(<App />);

@@ -14,7 +14,7 @@ from ramify.cli.words import plural
 from ramify.exporting.wish import FORMATS, Wish
 from ramify.model.mistake import UserMistake
 
-ENDINGS = {".md": "markdown", ".jsonl": "jsonl", ".parquet": "parquet", ".zip": "parquet"}
+ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".jsonl": "jsonl", ".parquet": "parquet", ".zip": "parquet"}
 
 
 def options(parser: Parser) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ramify.exporting import log, markdown, tables
+from ramify.exporting import log, markdown, page, tables
 from ramify.exporting.log import Progress
 from ramify.exporting.otlp import batches, to_json
 from ramify.exporting.sending import Endpoint
@@ -84,7 +84,7 @@ def written(questions: Questions, found: Scope, wish: Wish, progress: Progress) 
         case "otlp":
             return (to_json(batch) + b"\n" for batch in batches(spans(questions, found, wish)))
         case _:
-            raise NotImplementedError(wish.to)
+            return page.write(questions, found, wish)
 
 
 def looked_at(questions: Questions, found: Scope, wish: Wish, progress: Progress) -> Iterator[bytes]:

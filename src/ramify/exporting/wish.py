@@ -18,6 +18,7 @@ class Format(Struct, frozen=True):
 
 
 FORMATS = {
+    "html": Format("html", "text/html", True),
     "markdown": Format("md", "text/markdown", True),
     "jsonl": Format("jsonl", "application/x-ndjson", False),
     "otlp": Format("otlp.jsonl", "application/x-ndjson", False),
@@ -26,6 +27,7 @@ FORMATS = {
 
 
 CONTENTS = {
+    "html": ("the tree with every link", "prompts, answers and reasoning", "what tools were given and gave back", "artifacts", "tokens and cost"),
     "markdown": ("the tree", "prompts, answers and reasoning", "what tools were given and gave back", "artifacts", "tokens and cost"),
     "jsonl": ("everything that was seen of its conversations, as it was seen", "people's corrections"),
     "otlp": ("tasks, model calls and tool calls with times, names and ids", "tokens and cost"),

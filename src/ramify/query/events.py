@@ -198,7 +198,7 @@ def task_events(store: Store, id: str) -> Shape:
 def earlier_names(store: Store, task: Task) -> list[str]:
     """Of what turned out to be this task, and of what that had turned out to be."""
     sheet = store.load("sheets", task.id)
-    scope = subject_of(sheet).scope if isinstance(sheet, Sheet) else ""
+    scope = subject_of(sheet).scope if isinstance(sheet, Sheet) and sheet.kind == "subject" else ""
     found = [task.id]
     for one in found:  # which grows meanwhile
         found += [ref for _, ref in store.span(place("been", scope, one), 0, FOREVER, 1000, False) if ref not in found]

@@ -3,6 +3,7 @@ import type {
   Answered, Artifact, CacheEntry, Call, Cancellation, Comparison, Completeness, Conversation, EmptiedSession, EventList, FilterHelp, Findings, Flow, Health, Hit, LoggedEvent, Message, Named, Observed, Operation,
   OperationDetail, Playing, Preview, Reasoning, Reconciliation, SessionInfo, Skeleton, Statistics, Stats, Task, ToolCall, Why,
 } from "./types.gen";
+import { source } from "./source";
 
 export interface Listed<Item> {
   seq: number;
@@ -69,7 +70,7 @@ async function asked<Answer>(url: string, options: RequestInit = {}): Promise<An
   const given = (options.headers ?? {}) as Record<string, string>;
   let response: Response;
   try {
-    response = await (takeEarly(url) ?? fetch(url, { ...options, headers: headers({ accept: "application/json", ...given }) }));
+    response = await (takeEarly(url) ?? source.fetch(url, { ...options, headers: headers({ accept: "application/json", ...given }) }));
   } catch {
     throw new ApiError(0, "unreachable", "The server cannot be reached", "Is ramify serve still running?");
   }
@@ -179,7 +180,7 @@ const PACKED: Record<string, CompressionFormat> = { gzip: "gzip", deflate: "defl
 
 /** Saves the bytes of the wire as a file; a plain link could not send the token. */
 export async function save(call: string, side: "request" | "response"): Promise<void> {
-  const response = await fetch(address(`calls/${one(call)}/${side}`), { headers: headers() });
+  const response = await source.fetch(address(`calls/${one(call)}/${side}`), { headers: headers() });
   if (!response.ok) throw await failure(response);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await response.blob());
@@ -190,7 +191,7 @@ export async function save(call: string, side: "request" | "response"): Promise<
 
 /** The bytes of the wire as text; packed ones are unpacked where the browser can do it. */
 export async function body(call: string, side: "request" | "response"): Promise<Body> {
-  const response = await fetch(address(`calls/${one(call)}/${side}`), { headers: headers() });
+  const response = await source.fetch(address(`calls/${one(call)}/${side}`), { headers: headers() });
   if (!response.ok) throw await failure(response);
   const encoding = response.headers.get("x-ramify-content-encoding") ?? "";
   const raw = await response.arrayBuffer();

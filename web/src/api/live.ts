@@ -9,6 +9,7 @@ import type { Change, Changes } from "./types.gen";
 export type LiveState =
   | { kind: "connecting" }
   | { kind: "live" }
+  | { kind: "saved" }
   | { kind: "behind"; changes: number }
   | { kind: "disconnected"; since: number; nextTry: number };
 
@@ -61,6 +62,12 @@ export class Feed {
     this.started = true;
     this.snapshot = snapshot ?? null;
     void this.follow();
+  }
+
+  /** Of a saved run: nothing will ever change. */
+  hold(): void {
+    this.started = true;
+    this.set({ kind: "saved" });
   }
 
   retry(): void {

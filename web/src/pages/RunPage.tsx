@@ -3,13 +3,14 @@ import { useEffect, useMemo } from "react";
 import type { Subject } from "../api/client";
 import { api } from "../api/client";
 import { feed } from "../api/live";
+import { home, source } from "../api/source";
 import type { Task } from "../api/types.gen";
 import { count } from "../state/format";
 import { Run } from "../state/run";
 import { NO_PROMPT } from "../state/sources";
 import { firstLine } from "../state/text";
 import type { Tab } from "../state/view";
-import { TABS } from "../state/view";
+import { TABS, parseView } from "../state/view";
 import { Artifacts } from "../panes/Artifacts";
 import { Cache } from "../panes/Cache";
 import { CallsTable } from "../panes/CallsTable";
@@ -33,6 +34,9 @@ import { useTabs } from "../ui/tabs";
 import { NotFound } from "./Unknown";
 
 const WORDS: Record<Tab, string> = { transcript: "Transcript", tree: "Tree", timeline: "Timeline", graph: "Graph", calls: "Calls", cache: "Prompt cache", artifacts: "Artifacts", tools: "Tools", reasoning: "Reasoning", flow: "Flow" };
+
+/** A saved run does not hold what only the server can work out. */
+const SHOWN = () => (source.saved ? TABS.filter((tab) => tab !== "cache" && tab !== "flow") : TABS);
 
 export function RunPage({ subject, id }: { subject: Subject; id: string }) {
   const { view, go, adjust } = useNavigation();
@@ -61,12 +65,12 @@ export function RunPage({ subject, id }: { subject: Subject; id: string }) {
   if (run.error && !run.tree) return <Trouble error={run.error} again={() => void run.load()} />;
   return (
     <div className="run-page">
-      <Crumbs task={task.value} />
+      {(!source.saved || subject === "task") && <Crumbs task={task.value} />}
       <RunHeader run={run} task={task.value} conversation={conversation.value} title={title || (subject === "conversation" ? "Conversation" : "")} />
       <Notices run={run} />
-      {task.value && isUnresolved(task.value) && <Unresolved task={task.value} again={task.again} />}
+      {!source.saved && task.value && isUnresolved(task.value) && <Unresolved task={task.value} again={task.again} />}
       <div className="view-tabs" role="tablist" aria-label="ways to see this run">
-        {TABS.map((one) => (
+        {SHOWN().map((one) => (
           <button key={one} id={`tab-${one}`} type="button" role="tab" aria-selected={view.tab === one} aria-controls="view" onClick={() => go({ tab: one, kind: "", status: "" })}>
             {WORDS[one]}
           </button>
@@ -129,11 +133,11 @@ function Crumbs({ task }: { task: Task | null }) {
   const path = useAnswer(task ? () => pathAbove(task) : null, task?.id ?? "");
   return (
     <nav className="crumbs" aria-label="breadcrumb">
-      <Link to={fresh({ page: "runs" })}>Runs</Link>
+      {source.saved ? <Link to={parseView(home())}>the whole run</Link> : <Link to={fresh({ page: "runs" })}>Runs</Link>}
       {(path.value ?? []).map((task, at, all) => (
         <span key={task.id}>
           <span aria-hidden="true">›</span>{" "}
-          {at === 0 && task.conversation ? (
+          {at === 0 && task.conversation && !source.saved ? (
             <>
               <Link to={conversationView(task.conversation)}>conversation</Link> <span aria-hidden="true">›</span>{" "}
             </>
@@ -152,7 +156,11 @@ function Crumbs({ task }: { task: Task | null }) {
 
 async function pathAbove(task: Task) {
   const path = [task];
-  for (let up = path[0]?.link?.parent; up && path.length < 50; up = path[0]?.link?.parent) path.unshift(await api.task(up));
+  for (let up = path[0]?.link?.parent; up && path.length < 50; up = path[0]?.link?.parent) {
+    const above = await api.task(up).catch(() => null); // a saved run may be a part of one
+    if (!above) break;
+    path.unshift(above);
+  }
   return path;
 }
 

@@ -1,6 +1,7 @@
 /** The head of a run: what it is, how it stands, what it cost, what is not known of it. */
 import { useState } from "react";
 import { api } from "../api/client";
+import { source } from "../api/source";
 import type { Conversation, Task } from "../api/types.gen";
 import { count, duration, grouped, money, tokens } from "../state/format";
 import { sentence, share, told } from "../state/meter";
@@ -62,10 +63,10 @@ export function RunHeader({ run, task, conversation, title }: Properties) {
             why?
           </button>
         )}
-        {task?.conversation && <Link to={conversationView(task.conversation)}>conversation</Link>}
-        {task && <Cancel task={task} status={status} />}
-        {task && <Link to={fresh({ page: "compare", a: task.id })}>compare with…</Link>}
-        <Copy text={() => location.href} label="copy link" />
+        {!source.saved && task?.conversation && <Link to={conversationView(task.conversation)}>conversation</Link>}
+        {!source.saved && task && <Cancel task={task} status={status} />}
+        {!source.saved && task && <Link to={fresh({ page: "compare", a: task.id })}>compare with…</Link>}
+        {!source.saved && <Copy text={() => location.href} label="copy link" />}
       </p>
       {task && <Feedback task={task} />}
       {run.tree && <Figures run={run} now={now} />}

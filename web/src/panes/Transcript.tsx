@@ -9,6 +9,7 @@ import { firstLine, peek } from "../state/text";
 import type { Item, ToolUse } from "../state/transcript";
 import { REPEATED, toolSummary } from "../state/transcript";
 import { toggle } from "../state/view";
+import { source } from "../api/source";
 import { Asking } from "./Asking";
 import { KeptTurn } from "./KeptTurns";
 import { CertaintyMark, Flags, Status } from "../ui/Marks";
@@ -79,7 +80,7 @@ function Told({ id, run, depth }: { id: string; run: Run; depth: number }) {
       {shown.map((item) => (
         <Turn key={item.key} item={item} telling={telling} run={run} depth={depth} />
       ))}
-      {telling.task && question && !view.onlyPeople && <Asking key={telling.task.status} task={telling.task} question={question} />}
+      {!source.saved && telling.task && question && !view.onlyPeople && <Asking key={telling.task.status} task={telling.task} question={question} />}
       {telling.task?.status === "working" && <p className="working-line">{telling.task.native_status === WAITING ? `${WAITING}…` : "working…"}</p>}
     </div>
   );

@@ -1,6 +1,7 @@
 /** Why a task is linked as it is: rule, certainty, evidence, what lost; and a person's word over all of it. */
 import { useState } from "react";
 import { api } from "../api/client";
+import { source } from "../api/source";
 import type { Candidate, ExplainedLink, Witness } from "../api/types.gen";
 import type { Moved } from "../state/moving";
 import { sourceWords } from "../state/sources";
@@ -23,7 +24,7 @@ export function Why({ kind, id }: { kind: string; id: string }) {
         <LinkStory key={`${link.kind}${link.parent}`} link={link} witnesses={why.value?.witnesses ?? []} />
       ))}
       {why.value.candidates.length > 0 && <Losers candidates={why.value.candidates} />}
-      {kind === "task" && <Relink child={why.value.id} parent={why.value.links[0]?.parent ?? null} done={why.again} />}
+      {!source.saved && kind === "task" && <Relink child={why.value.id} parent={why.value.links[0]?.parent ?? null} done={why.again} />}
     </>
   );
 }

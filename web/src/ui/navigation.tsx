@@ -1,6 +1,7 @@
 /** The view in the address bar, and links that change it. */
 import type { AnchorHTMLAttributes, MouseEvent, ReactNode } from "react";
 import { createContext, useCallback, useContext, useEffect, useMemo, useState } from "react";
+import { place, written } from "../api/source";
 import type { View } from "../state/view";
 import { START, formatView, parseView } from "../state/view";
 
@@ -20,7 +21,8 @@ export function useNavigation(): Navigation {
   return navigation;
 }
 
-const here = () => parseView(new URL(location.href));
+const here = () => parseView(place());
+const addressOf = (view: View) => written(formatView(view));
 
 export function NavigationProvider({ children }: { children: ReactNode }) {
   const [view, set] = useState(here);
@@ -30,11 +32,11 @@ export function NavigationProvider({ children }: { children: ReactNode }) {
     return () => removeEventListener("popstate", back);
   }, []);
   const go = useCallback((change: Partial<View>) => {
-    history.pushState(null, "", formatView({ ...here(), ...change }));
+    history.pushState(null, "", addressOf({ ...here(), ...change }));
     set(here());
   }, []);
   const adjust = useCallback((change: Partial<View>) => {
-    history.replaceState(null, "", formatView({ ...here(), ...change }));
+    history.replaceState(null, "", addressOf({ ...here(), ...change }));
     set(here());
   }, []);
   const navigation = useMemo(() => ({ view, go, adjust }), [view, go, adjust]);
@@ -56,7 +58,7 @@ export function Link({ to, onClick, ...rest }: LinkProperties) {
     event.preventDefault();
     go(to);
   };
-  return <a {...rest} href={formatView(to)} onClick={click} />;
+  return <a {...rest} href={addressOf(to)} onClick={click} />;
 }
 
 export const taskView = (id: string): View => fresh({ page: "task", id });
