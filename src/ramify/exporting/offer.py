@@ -24,6 +24,10 @@ MARK = re.compile(rb"\[redacted(?::([a-z0-9-]+))?\]")
 NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
+def quiet(done: int, total: int) -> None:
+    pass
+
+
 class Offer(Struct, frozen=True):
     """`pieces` can be read once."""
 
@@ -44,6 +48,12 @@ class Exports:
         found = scope(self._questions, id)
         name = f"ramify-{NAME.sub('_', found.id)}.{form.ending}"
         return Offer(name, form.kind, written(self._questions, found, wish, progress))
+
+    def asked(self, id: str, wish: Mapping[str, Any]) -> Offer:
+        return self.offer(id, Wish(**wish), quiet)
+
+    def previewed(self, id: str, wish: Mapping[str, Any]) -> Shape:
+        return self.preview(id, Wish(**wish), quiet)
 
     def tables(self, id: str) -> Iterator[tuple[str, bytes]]:
         return tables.tables(self._questions.store, scope(self._questions, id))

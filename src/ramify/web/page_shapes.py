@@ -289,7 +289,21 @@ class Observed(Struct, kw_only=True):
     body: str
 
 
+class ExportPreview(Struct):
+    """What would be in an export; `redacted` counts marks by the kind of secret."""
+
+    id: str
+    entity: str
+    title: str
+    to: str
+    bytes: int
+    holds: dict[str, int]
+    contents: list[str]
+    left_out: list[str]
+    redacted: dict[str, int]
+
+
 PAGE_SHAPES: tuple[type[Struct], ...] = (
     Skeleton, Completeness, CacheEntry, Hit, Health, Stats, Changes, Observed, Preview, Named, Forgotten,
-    ForgottenNote, FilterHelp,
+    ForgottenNote, FilterHelp, ExportPreview,
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """What the web layer needs from the rest: the questions, acts, the live feed, the capture proxy and a place for reports."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, Protocol
 
@@ -61,9 +61,29 @@ class Acting(Protocol):
     async def cancel(self, id: str) -> Answer: ...
 
 
+class Offer(Protocol):
+    """Something to be saved, in pieces that can be read once."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def pieces(self) -> Iterator[bytes]: ...
+
+
+class Exports(Protocol):
+    """`wish` says the format, and what is to be left out."""
+
+    def asked(self, id: str, wish: Mapping[str, Any]) -> Offer: ...
+    def previewed(self, id: str, wish: Mapping[str, Any]) -> Answer: ...
+
+
 class Served(Protocol):
     @property
     def questions(self) -> Questions: ...
+    @property
+    def exports(self) -> Exports: ...
     @property
     def hub(self) -> Hub: ...
     @property

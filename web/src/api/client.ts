@@ -1,6 +1,6 @@
 /** One function for each question and act. Errors of the server come out as ApiError, with its own words. */
 import type {
-  Answered, Artifact, CacheEntry, Call, Cancellation, Comparison, Completeness, Conversation, EmptiedSession, EventList, FilterHelp, Findings, Flow, Health, Hit, LoggedEvent, Message, Named, Observed, Operation,
+  Answered, Artifact, CacheEntry, Call, Cancellation, Comparison, Completeness, Conversation, EmptiedSession, EventList, ExportPreview, FilterHelp, Findings, Flow, Health, Hit, LoggedEvent, Message, Named, Observed, Operation,
   OperationDetail, Playing, Preview, Reasoning, Reconciliation, SessionInfo, Skeleton, Statistics, Stats, Task, ToolCall, Why,
 } from "./types.gen";
 import { source } from "./source";
@@ -118,7 +118,16 @@ const act = <Answer>(url: string, method: "POST" | "DELETE") => asked<Enveloped<
 export type Subject = "task" | "conversation";
 const places = { task: "tasks", conversation: "conversations" } as const;
 
+/** What an export is to hold; what does not concern its format is left away. */
+export interface Wish {
+  to: string;
+  results?: boolean;
+  bodies?: boolean;
+  content?: boolean;
+}
+
 export const api = {
+  exportPreview: (kind: Subject, id: string, wish: Wish) => get<Seen<ExportPreview>>(`${places[kind]}/${one(id)}/export/preview`, { ...wish }),
   runs: (given: Parameters) => get<Runs>("tasks", { roots: true, ...given }),
   tasks: (ids: string[]) => get<Listed<Task>>("tasks", { ids: ids.join(",") }),
   titles: (ids: string[]) => get<Listed<Named>>("titles", { ids: ids.join(",") }),
@@ -178,13 +187,19 @@ export interface Body {
 
 const PACKED: Record<string, CompressionFormat> = { gzip: "gzip", deflate: "deflate" };
 
-/** Saves the bytes of the wire as a file; a plain link could not send the token. */
-export async function save(call: string, side: "request" | "response"): Promise<void> {
-  const response = await source.fetch(address(`calls/${one(call)}/${side}`), { headers: headers() });
+/** Saves the bytes of the wire as a file. */
+export const save = (call: string, side: "request" | "response"): Promise<void> => download(address(`calls/${one(call)}/${side}`), `${call}-${side}`);
+
+/** A run as a file to pass on. */
+export const saveExport = (kind: Subject, id: string, wish: Wish): Promise<void> => download(address(`${places[kind]}/${one(id)}/export`, { ...wish }), id);
+
+/** A plain link could not send the token. */
+async function download(url: string, name: string): Promise<void> {
+  const response = await source.fetch(url, { headers: headers() });
   if (!response.ok) throw await failure(response);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await response.blob());
-  link.download = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "")?.[1] ?? `${call}-${side}`;
+  link.download = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "")?.[1] ?? name;
   link.click();
   URL.revokeObjectURL(link.href);
 }

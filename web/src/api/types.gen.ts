@@ -305,6 +305,18 @@ export interface ExplainedLink {
   child?: string | null;
 }
 
+export interface ExportPreview {
+  id: string;
+  entity: string;
+  title: string;
+  to: string;
+  bytes: number;
+  holds: Record<string, number>;
+  contents: Array<string>;
+  left_out: Array<string>;
+  redacted: Record<string, number>;
+}
+
 export interface Failed {
   agentId: string;
   reason: string;

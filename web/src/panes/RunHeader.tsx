@@ -11,6 +11,7 @@ import { firstLine } from "../state/text";
 import { delegatedCost, ownCost, span } from "../state/tree";
 import { stalls } from "../state/waits";
 import { Cancel } from "./Asking";
+import { Export } from "./Export";
 import { Feedback } from "./Feedback";
 import { RunFindings } from "./Findings";
 import { CertaintyMark, Flags, Status } from "../ui/Marks";
@@ -66,6 +67,7 @@ export function RunHeader({ run, task, conversation, title }: Properties) {
         {!source.saved && task?.conversation && <Link to={conversationView(task.conversation)}>conversation</Link>}
         {!source.saved && task && <Cancel task={task} status={status} />}
         {!source.saved && task && <Link to={fresh({ page: "compare", a: task.id })}>compare with…</Link>}
+        {!source.saved && <Export subject={run.subject} id={run.id} />}
         {!source.saved && <Copy text={() => location.href} label="copy link" />}
       </p>
       {task && <Feedback task={task} />}
