@@ -15,6 +15,8 @@ from ramify.app import Ramify
 from ramify.capture.a2a_client.tape import Place
 from ramify.capture.cleaner import Cleaner
 from ramify.event_log import EventLog
+from ramify.exporting.sending import Endpoint
+from ramify.exporting.stream import SpanStream
 from ramify.following import Following
 from ramify.hub import Hub, News
 from ramify.ingest import Ingest
@@ -59,6 +61,7 @@ class Served(Ramify):
         self.hub = Feed(self._hub)
         self.news = News()
         self.run = secrets.token_hex(6)
+        self._spans = stream_of(store, settings)
         store.sign(self.run)  # our writer's too: what it writes we hear from itself
         self._unfollow = store.follow(self._heard)
         self._following: Following | None = None  # where the writer is a process of its own, it follows as well
@@ -93,10 +96,10 @@ class Served(Ramify):
         """A file is written by a process of its own; what lives in our memory can only be written by us."""
         settings = self.settings
         # A person's correction is stored from here in either case, and live readers hear of it.
-        self._ingest = Ingest(self.store, self.rules, self.prices, self._publish, redaction=Cleaner())
+        self._ingest = Ingest(self.store, self.rules, self.prices, self._written, redaction=Cleaner())
         if settings.store != "memory:" and os.name == "posix":
             start = {"settings": msgspec.to_builtins(settings), "run": self.run}
-            return RemotePipeline(start, self._publish, settings.queue_limit, settings.queue_bytes)
+            return RemotePipeline(start, self._written, settings.queue_limit, settings.queue_bytes)
         pipeline = Pipeline(self._ingest, Cleaner().observation, None, settings.queue_limit, settings.queue_bytes)
         pipeline.on_stored = self._indexer.wake
         self._indexer.busy = lambda: not pipeline.idle
@@ -111,6 +114,12 @@ class Served(Ramify):
         with suppress(StoreDown):
             found = {(table, id): self.store.load(table, id) for table, id in rows} if rows is not None else None
         self._publish(seq, found)
+
+    def _written(self, seq: int, rows: dict[tuple[str, str], Entity | None] | None) -> None:
+        """We have written these: what others write they send on themselves."""
+        if self._spans is not None:
+            self._spans.heard(rows)
+        self._publish(seq, rows)
 
     def _publish(self, seq: int, rows: dict[tuple[str, str], Entity | None] | None) -> None:
         self.questions.lints.changed(rows)
@@ -154,6 +163,8 @@ class Served(Ramify):
         with taken_by(self.store):
             self.store.set_fact(f"server:{self.run}", f"{socket.gethostname()}/{process_name(os.getpid())}")
         self.pipeline.start()
+        if self._spans is not None:
+            self._spans.start()
         self._reconciling = Periodic(self.ingest, self.reconciler(self.events), now)
         self._reconciling.start()
         if self.settings.retention:
@@ -193,6 +204,7 @@ class Served(Ramify):
             "store_bytes": self._size.bytes(),
             "store_limit": self.settings.store_limit,
             "findings": self.hook(),
+            "otlp": self._spans.state() if self._spans is not None else None,
         }
 
     def hook(self) -> Answer | None:
@@ -217,8 +229,16 @@ class Served(Ramify):
             self._notifying.close()
         self._unfollow()
         self.pipeline.close()
+        if self._spans is not None:
+            self._spans.close()
         self._hub.close()
         super().close()
+
+
+def stream_of(store: Store, settings: Settings) -> SpanStream | None:
+    if settings.otlp_to is None:
+        return None
+    return SpanStream(store, Endpoint(settings.otlp_to, os.environ), settings.otlp_content, now)
 
 
 def version() -> str:

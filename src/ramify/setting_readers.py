@@ -29,6 +29,12 @@ def read_text(text: str) -> str:
     return text.strip()
 
 
+def read_truth(text: str) -> bool:
+    if text.strip().lower() not in ("yes", "no"):
+        raise ValueError("must be yes or no")
+    return text.strip().lower() == "yes"
+
+
 def read_port(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
         raise ValueError("must be a number from 1 to 65535")

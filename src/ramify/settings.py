@@ -23,6 +23,7 @@ from ramify.setting_readers import (
     read_port,
     read_size,
     read_text,
+    read_truth,
     read_zone,
 )
 
@@ -209,6 +210,12 @@ SETTINGS = (
         "how large the store may become before health and `ramify doctor` say so; nothing is deleted for that",
     ),
     Setting(
+        "otlp_to", "capture", None, read_address, "http://127.0.0.1:4318",
+        "an OTLP endpoint that everything is sent to as spans when it has ended; what it wants to know of the sender is in "
+        "`OTEL_EXPORTER_OTLP_HEADERS`",
+    ),
+    Setting("otlp_content", "capture", "no", read_truth, "yes", "whether these spans hold what was said: yes or no"),
+    Setting(
         "zone",
         "reading",
         "UTC",
@@ -261,6 +268,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     retention: int | None = None
     store_limit: int | None = None
     on_finding: str | None = None
+    otlp_to: str | None = None
+    otlp_content: bool = False
     events_max_sessions: int = 100
     events_session_timeout_ms: int = 3_600_000
     events_max_per_session: int = 10_000

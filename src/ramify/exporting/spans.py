@@ -50,6 +50,26 @@ class Tracing:
                 own, used = calls.get(id, []), tools.get(id, [])
                 yield from (self.task(tasks[id], latest(tasks[id], own, used)), *self.calls(own), *self.tools(used, id))
 
+    def some(self, rows: Sequence[Task | Call | ToolCall]) -> Iterator[Span]:
+        """Of these alone. Calls of no task, such as a client's own questions, are part of no tree."""
+        owners = {row.id: row.id if isinstance(row, Task) else self._owner(row) for row in rows}
+        self._know(sorted(set(owners.values()) - {""}))
+        yield from (self.task(row) for row in rows if isinstance(row, Task) and row.id in self._roots)
+        yield from self.calls([row for row in rows if isinstance(row, Call) and owners[row.id] in self._roots])
+        tools: dict[str, list[ToolCall]] = {}
+        for row in rows:
+            if isinstance(row, ToolCall) and owners[row.id] in self._roots:
+                tools.setdefault(owners[row.id], []).append(row)
+        for task, used in tools.items():
+            yield from self.tools(used, task)
+
+    def _owner(self, row: Call | ToolCall) -> str:
+        if row.task:
+            return row.task
+        call = self._store.load("calls", row.call) if isinstance(row, ToolCall) else None
+        twin = self._store.load("calls", call.twin) if isinstance(call, Call) and not call.task and call.twin else call
+        return twin.task if isinstance(twin, Call) else ""
+
     def _know(self, ids: Sequence[str]) -> dict[str, Task]:
         found = {row.id: row for row in self._store.among("tasks", "id", list(ids)) if isinstance(row, Task)}
         self._tasks |= found

@@ -20,6 +20,11 @@ FIGURES = (
     ("ramify_spool_observations", "gauge", "spooled", "observations that wait on disk, because the store was away"),
     ("ramify_spool_bytes", "gauge", "spooled_bytes", "their size"),
 )
+SENDING = (
+    ("ramify_otlp_spans_sent_total", "counter", "sent", "spans that the OTLP endpoint has taken"),
+    ("ramify_otlp_spans_dropped_total", "counter", "dropped", "spans that it refused, or that were too many to wait"),
+    ("ramify_otlp_waiting", "gauge", "waiting", "what has ended and is not sent yet"),
+)
 
 
 async def metrics(request: web.Request) -> web.Response:
@@ -30,6 +35,8 @@ async def metrics(request: web.Request) -> web.Response:
     lines += figure("ramify_ingest_lag_seconds", "gauge", "age of the oldest observation that is not safe yet", lag(state))
     lines += figure("ramify_live_readers", "gauge", "readers of the live feed", len(request.app[READERS]))
     lines += figure("ramify_up_seconds", "gauge", "since the server started", health["uptime_s"])
+    if (sending := health.get("otlp")) is not None:
+        lines += [line for name, kind, field, words in SENDING for line in figure(name, kind, words, sending[field])]
     took, seq = await asked(ramify)
     lines += figure("ramify_store_up", "gauge", "whether the store answers", int(seq is not None))
     lines += figure("ramify_store_seconds", "gauge", "how long the store took to say how far its log goes", took)

@@ -134,6 +134,16 @@ class Capture(Struct, kw_only=True):
     problem: str | None
 
 
+class Sending(Struct):
+    """Spans on their way to an OTLP endpoint."""
+
+    to: str
+    sent: int
+    dropped: int
+    waiting: int
+    problem: str | None
+
+
 class Health(Struct, kw_only=True):
     status: str
     version: str
@@ -145,6 +155,7 @@ class Health(Struct, kw_only=True):
     store_bytes: int = 0
     store_limit: int | None = None
     findings: Hook | None = None  # where somebody is told of them
+    otlp: Sending | None = None
 
 
 class Forgotten(Struct):

@@ -457,6 +457,7 @@ export interface Health {
   store_bytes?: number;
   store_limit?: number | null;
   findings?: Hook | null;
+  otlp?: Sending | null;
 }
 
 export interface Hit {
@@ -733,6 +734,14 @@ export interface Ref {
 export interface Said {
   act: "link" | "unlink";
   parent: string | null;
+}
+
+export interface Sending {
+  to: string;
+  sent: number;
+  dropped: number;
+  waiting: number;
+  problem: string | null;
 }
 
 export interface Sent {
