@@ -72,6 +72,15 @@ def test_hostile_words_stay_words() -> None:
     assert "](" not in outside.replace("\\]", "")
 
 
+def test_thoughts_that_stand_beside_messages_are_told() -> None:
+    ramify = told("sam/thinking")
+    (id,) = conversations(ramify)
+    thoughts = [one["text"] for one in ramify.questions.reasoning(id, limit=0)["items"] if one["text"]]
+    assert thoughts
+    text = written(ramify, id)
+    assert all(thought in text for thought in thoughts)
+
+
 def test_words_that_are_no_texts_are_fenced_as_json() -> None:
     assert fence({"a": 1}) == '```json\n{\n  "a": 1\n}\n```\n\n'
     assert fence("````").startswith("`````text\n")

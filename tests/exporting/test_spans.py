@@ -12,7 +12,7 @@ from ramify.exporting.offer import spans
 from ramify.exporting.otlp import MOST_SPANS, batches, to_json, to_protobuf
 from ramify.exporting.span import Span, span_id, trace_id
 from ramify.exporting.wish import Wish
-from ramify.model.entity import NativeRef
+from ramify.model.entity import Call, NativeRef, Task, ToolCall
 from ramify.query.scope import scope
 from tests.exporting.world import conversations, every_case, quiet, told
 
@@ -96,10 +96,12 @@ def test_only_the_newest_names_are_written_and_twice_is_the_same() -> None:
 
 
 def test_what_came_as_spans_keeps_its_ids() -> None:
-    refs = (NativeRef("a2a", "task", "x"), NativeRef("otel", "span", "0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331"))
-    assert span_id("task_1", refs).hex() == "b7ad6b7169203331"
-    assert trace_id("task_1", refs).hex() == "0af7651916cd43dd8448eb211c80319c"
-    assert span_id("task_1", (NativeRef("otel", "span", "no-ids"),)) == span_id("task_1")
+    place = "0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331"
+    task = Task("task_1", refs=(NativeRef("a2a", "task", "x"), NativeRef("otel", "span", place)))
+    assert (trace_id(task).hex(), span_id(task).hex()) == tuple(place.split("-"))
+    for row in (Call("call_1", details={"spans": ["no-ids", place]}), ToolCall("tool_1", "x", details={"spans": [place]})):
+        assert span_id(row).hex() == "b7ad6b7169203331"
+    assert span_id(Task("task_1", refs=(NativeRef("otel", "span", "no-ids"),))) == span_id("task_1")
 
 
 @pytest.mark.parametrize("case", ["claude/nested", "a2a/v1-input-required", "sam/toolerror", "events/async_fanout"])

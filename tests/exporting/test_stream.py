@@ -3,6 +3,7 @@
 import time
 import urllib.request
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -47,8 +48,11 @@ def rows(ramify: Ramify) -> dict[tuple[str, str], object]:
     return {(table, row.id): row for table in ("tasks", "calls", "tools") for row in ramify.store.docs(table)}
 
 
-def test_a_server_sends_on_what_it_captures(capsys: pytest.CaptureFixture[str]) -> None:
-    with receiving() as server, world(otlp_to=server.address) as served:
+@pytest.mark.parametrize("store", ["memory:", "sqlite"])
+def test_a_server_sends_on_what_it_captures(store: str, tmp_path: Path) -> None:
+    """Also where its writer is a process of its own."""
+    place = store if store == "memory:" else f"sqlite:{tmp_path}/store.db"
+    with receiving() as server, world(otlp_to=server.address, store=place) as served:
         served.play()
         wanted = whole(served.served)
         assert len(wanted) > 20

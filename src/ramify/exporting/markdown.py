@@ -82,6 +82,10 @@ def entries(questions: Questions, task: Shape, spawned: dict[str, list[str]], wi
     for tool in cleaned(_all(questions.tools, task["id"])):
         if tool["call_id"] not in named:
             yield tool["timestamp"] or "", used(tool, spawned, wish)
+    shown = {block.get("thinking") for message in messages for block in message["blocks"] if isinstance(block, dict)}
+    for thought in cleaned(questions.reasoning(task["id"], limit=0, histories=False)["items"]):
+        if thought["text"] and thought["text"] not in shown:
+            yield thought["timestamp"] or "", f"*{plain(thought['kind'])}* {thought['timestamp'] or ''}\n\n{fence(thought['text'])}"
     for artifact in cleaned(_all(questions.artifacts, task["id"])):
         yield artifact.get("timestamp") or "", f"**produced** {plain(artifact.get('name') or artifact['artifactId'])}\n\n{fence(artifact['parts'])}"
 

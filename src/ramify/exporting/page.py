@@ -15,9 +15,11 @@ import msgspec
 
 from ramify.capture.cleaner import Cleaner
 from ramify.exporting.wish import LEFT_OUT, Wish, cleaned, left_out, without_results
+from ramify.model.entity import Task
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Request, Response
 from ramify.query.completeness import completeness
+from ramify.query.kept import artifacts_of, feedback_of
 from ramify.query.observed import body_of
 from ramify.query.scope import Scope
 from ramify.query.service import NotFound, Questions
@@ -70,7 +72,7 @@ def digest(text: str) -> str:
 def snapshot(questions: Questions, scope: Scope, wish: Wish) -> Shape:
     subject = next(iter(sorted(scope.conversations)), "") if scope.entity == "operation" else scope.id
     whole = scope.entity != "task" and bool(subject)
-    tasks = {task["id"]: {**questions.task(task["id"]), "progress": None} for task in scope.tasks}
+    tasks = {task["id"]: {**task, **more(questions, task["id"])} for task in scope.tasks}
     found: Shape = {
         "version": VERSION, "entity": scope.entity, "id": subject, "title": cleaned(scope.title), "left_out": left_out(wish),
         "skeleton": cleaned(only(questions.skeleton(subject), set(tasks))) | {"seq": 0},
@@ -85,6 +87,13 @@ def snapshot(questions: Questions, scope: Scope, wish: Wish) -> Shape:
     for id in tasks:
         add_task(found, questions, id, wish)
     return found
+
+
+def more(questions: Questions, id: str) -> Shape:
+    """What a single task is answered with, and a tree is not."""
+    row = questions.store.load("tasks", id)
+    assert isinstance(row, Task)
+    return {"artifacts": artifacts_of(questions.store, row), "feedback": feedback_of(questions.store, row)}
 
 
 def only(skeleton: Shape, wanted: set[str]) -> Shape:

@@ -1,15 +1,15 @@
 """A span as OpenTelemetry has it, and the ids of spans: they follow from ours, so that sending twice sends the same."""
 
 import hashlib
-from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
 
-from ramify.model.entity import NativeRef
+from ramify.model.entity import Call, Task, ToolCall
 
 INTERNAL, CLIENT = 1, 3
 UNSET, OK, ERROR = 0, 1, 2
+HEX = frozenset("0123456789abcdef")
 Attributes = dict[str, Any]
 """Texts, numbers, truths, and lists of texts. None is left out."""
 
@@ -37,26 +37,31 @@ class Span(Struct, frozen=True):
     service: str = "ramify"
 
 
-def trace_id(root: str, refs: Iterable[NativeRef] = ()) -> bytes:
+def trace_id(root: Task | str) -> bytes:
     """Of everything under a root task; one that came as spans keeps its own."""
-    own = _own(refs)
-    return bytes.fromhex(own[0]) if own else hashlib.blake2b(root.encode(), digest_size=16).digest()
+    own = _own(root)
+    return bytes.fromhex(own[0]) if own else hashlib.blake2b(_id(root).encode(), digest_size=16).digest()
 
 
-def span_id(id: str, refs: Iterable[NativeRef] = ()) -> bytes:
-    own = _own(refs)
-    return bytes.fromhex(own[1]) if own else hashlib.blake2b(id.encode(), digest_size=8).digest()
+def span_id(row: Task | Call | ToolCall | str) -> bytes:
+    own = _own(row)
+    return bytes.fromhex(own[1]) if own else hashlib.blake2b(_id(row).encode(), digest_size=8).digest()
 
 
-def _own(refs: Iterable[NativeRef]) -> tuple[str, str] | None:
-    """`otel:span:TRACE-SPAN`, as a receiver of spans names them."""
-    for ref in refs:
-        if (ref.protocol, ref.kind) == ("otel", "span"):
-            trace, _, span = ref.value.partition("-")
-            if len(trace) == 32 and len(span) == 16 and _is_hex(trace + span):
-                return trace, span
+def _id(row: Task | Call | ToolCall | str) -> str:
+    return row if isinstance(row, str) else row.id
+
+
+def _own(row: Task | Call | ToolCall | str) -> tuple[str, str] | None:
+    """Where a row tells of spans, by `otel:span:TRACE-SPAN` or in its details: the first of them."""
+    if isinstance(row, str):
+        return None
+    if isinstance(row, Task):
+        places = [ref.value for ref in row.refs if (ref.protocol, ref.kind) == ("otel", "span")]
+    else:
+        places = [str(one) for one in row.details.get("spans", ())]
+    for place in places:
+        trace, _, span = place.partition("-")
+        if len(trace) == 32 and len(span) == 16 and all(letter in HEX for letter in trace + span):
+            return trace, span
     return None
-
-
-def _is_hex(text: str) -> bool:
-    return all(letter in "0123456789abcdef" for letter in text)

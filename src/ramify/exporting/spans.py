@@ -100,7 +100,7 @@ class Tracing:
         link = task.link if task.link is not None and task.link.kind else None
         last = max(closed or end, task.opened)
         return Span(
-            self._trace(task.id), span_id(task.id, task.refs), b"" if task.id in self._tops else self._above(task),
+            self._trace(task.id), span_id(task), b"" if task.id in self._tops else self._above(task),
             f"invoke_agent {agent}".strip(), CLIENT if task.protocol in REMOTE else INTERNAL, task.opened or last, last,
             {
                 "gen_ai.operation.name": "invoke_agent",
@@ -128,7 +128,7 @@ class Tracing:
     def _call(self, call: Call, resent: int, said: Attributes) -> Span:
         failed = call.status == "error"
         return Span(
-            self._trace(call.task), span_id(call.id), self._of(call.task), f"chat {call.model}".strip(), CLIENT,
+            self._trace(call.task), span_id(call), self._of(call.task), f"chat {call.model}".strip(), CLIENT,
             call.started, max(call.ended, call.started),
             {
                 "gen_ai.operation.name": "chat",
@@ -162,7 +162,7 @@ class Tracing:
         closed, status = ended(tool)
         failed = status in ("error", "timed_out")
         return Span(
-            self._trace(task), span_id(tool.id), self._of(task), f"execute_tool {tool.name}".strip(), INTERNAL,
+            self._trace(task), span_id(tool), self._of(task), f"execute_tool {tool.name}".strip(), INTERNAL,
             tool.begun or tool.opened, max(closed, tool.begun or tool.opened),
             {
                 "gen_ai.operation.name": "execute_tool",
@@ -184,20 +184,20 @@ class Tracing:
 
     def _trace(self, task: str) -> bytes:
         root = self._roots.get(task)
-        return trace_id(root.id, root.refs) if root is not None else trace_id(task)
+        return trace_id(root or task)
 
     def _of(self, task: str) -> bytes:
-        row = self._tasks.get(task)
-        return span_id(task, row.refs if row is not None else ())
+        return span_id(self._tasks.get(task) or task)
 
     def _above(self, task: Task) -> bytes:
         """The tool call that gave it, else the task that did."""
         if not task.parent:
             return b""
-        if task.link is not None and task.link.via_id and isinstance(self._store.load("tools", task.link.via_id), ToolCall):
-            return span_id(task.link.via_id)
+        tool = self._store.load("tools", task.link.via_id) if task.link is not None and task.link.via_id else None
+        if isinstance(tool, ToolCall):
+            return span_id(tool)
         parent = self._tasks.get(task.parent) or self._store.load("tasks", task.parent)
-        return span_id(task.parent, parent.refs if isinstance(parent, Task) else ())
+        return span_id(parent if isinstance(parent, Task) else task.parent)
 
     def _links(self, task: Task) -> Iterator[SpanLink]:
         if task.id in self._tops and (above := self._above(task)):
@@ -216,7 +216,7 @@ class Tracing:
         if isinstance(other, Call) and other.task and (other.task != call.task or call.link.kind != "continued"):
             if other.task not in self._roots:
                 self._know([other.task])
-            yield SpanLink(self._trace(other.task), span_id(other.id), link_attributes(call.link))
+            yield SpanLink(self._trace(other.task), span_id(other), link_attributes(call.link))
 
     def _who(self, task: Task | None) -> Attributes:
         if task is None:

@@ -83,7 +83,7 @@ def download(answer: Download) -> web.Response:
     stored = {name.lower(): value for name, value in answer.headers}
     kind = stored.get("content-type", "")
     kind = kind if CONTENT_TYPE.fullmatch(kind) else "application/octet-stream"
-    name = NAME.sub("_", answer.name) + "." + (answer.ending or ENDINGS.get(kind.partition(";")[0], "bin"))
+    name = NAME.sub("_", answer.name) + "." + ENDINGS.get(kind.partition(";")[0], "bin")
     headers = {
         "content-type": kind,
         "content-disposition": f'attachment; filename="{name}"',

@@ -36,7 +36,6 @@ class Download(NamedTuple):
     body: bytes
     headers: list[tuple[str, str]]
     name: str
-    ending: str = ""  # of what we made ourselves; a stranger's bytes get one by their kind
 
 
 Respond = Callable[[Asked], Answer | Download]
