@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.person import Person
-from tests.browser.test_saved import opened
+from tests.browser.test_pages import AXE
+from tests.browser.test_saved import opened, saved
 from tests.browser.world import World
 
 
@@ -43,3 +44,24 @@ def test_each_format_says_what_it_holds(told: World, person: Person) -> None:
         expect(dialog.get_by_role("region", name="what would be in it")).to_contain_text(holds)
     person.presses("Escape")
     expect(dialog).to_have_count(0)
+
+
+def test_nobody_is_shut_out(told: World, person: Person, tmp_path: Path) -> None:
+    run = told.served.questions.conversations()["items"][0]
+    person.opens(f"{told.url}/conversation/{run['id']}")
+    person.button("export…").click()
+    expect(person.page.get_by_role("region", name="what would be in it")).to_be_visible()
+    assert complaints(person.page) == []
+    browser = person.page.context.browser
+    assert browser is not None
+    with opened(browser, saved(told.served, run["id"], tmp_path)) as page:
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        page.get_by_role("tab", name="Tree", exact=True).click()
+        assert complaints(page) == []
+
+
+def complaints(page: Page) -> list[str]:
+    """What axe finds serious. Our policy lets no script in, so it is evaluated from outside."""
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found["violations"] if one["impact"] in ("serious", "critical")]

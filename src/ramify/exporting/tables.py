@@ -13,7 +13,7 @@ from ramify.storage.base import Bounds, Store
 from ramify.storage.views import VIEWS
 
 AT_ONCE = 500  # ids in one query
-EVERYTHING = Bounds(1 << 40, 0, 1 << 40)
+EVERYTHING = Bounds(1 << 40, 3600.0, 1 << 40)
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same rows make the same bytes
 WHOLE = ("calls", "tool_calls", "counted", "http_status", "message_count", "new_messages")
 FRACTIONS = ("cost_usd", "certainty", "link_certainty")
