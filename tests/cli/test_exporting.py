@@ -72,7 +72,7 @@ def test_a_preview_writes_nothing(store: str, capsys: pytest.CaptureFixture[str]
     id = conversation(store, capsys)
     assert main(["export", id, "run.md", "--no-results", "--preview", "--store", store]) == 0
     told = capsys.readouterr().out
-    assert f"conversation {id} as markdown: 1 conversations, 3 tasks, 6 model calls, 3 tool calls" in told
+    assert f"conversation {id} as markdown: 1 conversation, 3 tasks, 6 model calls, 3 tool calls" in told
     assert "left out: what tools gave back" in told
     assert not Path("run.md").exists()
     assert main(["export", id, "run.jsonl", "--preview", "--json", "--store", store]) == 0

@@ -11,6 +11,8 @@ from ramify.app import Ramify
 from ramify.exporting.offer import spans
 from ramify.exporting.otlp import MOST_SPANS, batches, to_json, to_protobuf
 from ramify.exporting.span import Span, span_id, trace_id
+from ramify.exporting.spans import Tracing
+from ramify.exporting.stream import end_of
 from ramify.exporting.wish import Wish
 from ramify.model.entity import Call, NativeRef, Task, ToolCall
 from ramify.query.scope import scope
@@ -145,3 +147,11 @@ def test_batches_are_bounded() -> None:
     assert sum(sizes) == 50
     assert max(sizes) <= 21
     assert [len(batch) for batch in batches([Span(b"1" * 16, b"2" * 8, b"", "x", 1, 1, 2, {})] * 1025)] == [MOST_SPANS, MOST_SPANS, 1]
+
+
+@pytest.mark.parametrize("case", ["claude/nested", "claude/background", "sam/toolerror", "a2a/v1-depth2-fanout2", "events/async_fanout"])
+def test_spans_made_one_by_one_are_those_of_the_tree(case: str) -> None:
+    ramify = told(case)
+    whole = {span.id: span for id in conversations(ramify) for span in made(ramify, id) if not span.attributes.get("ramify.open")}
+    rows = [row for table in ("tasks", "calls", "tools") for row in ramify.store.docs(table) if isinstance(row, Task | Call | ToolCall) and end_of(row)]
+    assert {span.id: span for span in Tracing(ramify.store).some(rows)} == whole

@@ -99,7 +99,7 @@ def previewed(output: Output, answer: dict[str, Any]) -> int:
     if output.json:
         output.document(answer)
         return 0
-    counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in answer["holds"].items() if count)
+    counts = ", ".join(plural(count, name.replace("_", " ").removesuffix("s")) for name, count in answer["holds"].items() if count)
     output.lines([f"{answer['entity']} {answer['id']} as {answer['to']}: {counts}"])
     if answer["redacted"]:
         output.lines(["redacted: " + ", ".join(f"{count:,} × {name}" for name, count in answer["redacted"].items())])

@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { Subject, Wish } from "../api/client";
 import { ApiError, api, saveExport } from "../api/client";
 import type { ExportPreview } from "../api/types.gen";
-import { bytes, count, grouped } from "../state/format";
+import { bytes, count } from "../state/format";
 import { firstLine } from "../state/text";
 import { Dialog } from "../ui/Dialog";
 import { Loading, Trouble } from "../ui/Trouble";
@@ -50,7 +50,7 @@ function Offer({ subject, id, close }: { subject: Subject; id: string; close: ()
     <Dialog label="export" close={close}>
       <h2>Export this run</h2>
       <fieldset className="formats">
-        <legend>as</legend>
+        <legend>What kind of file?</legend>
         {FORMATS.map(([name, word, meaning]) => (
           <label key={name}>
             <input type="radio" name="format" checked={to === name} onChange={() => choose(name)} /> <b>{word}</b> <span className="faint">{meaning}</span>
@@ -91,7 +91,7 @@ function Preview({ preview }: { preview: ExportPreview }) {
   return (
     <section aria-label="what would be in it" className="export-preview">
       <p>
-        {bytes(preview.bytes)}: {held.map(([name, number]) => `${grouped(number)} ${name.replaceAll("_", " ")}`).join(", ")}
+        {bytes(preview.bytes)}: {held.map(([name, number]) => count(number, name.replaceAll("_", " ").replace(/s$/, ""))).join(", ")}
       </p>
       <ul>
         {preview.contents.map((words) => (
