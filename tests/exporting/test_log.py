@@ -13,6 +13,7 @@ from ramify.exporting.wish import Wish
 from ramify.ingest import Ingest
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from tests.exporting.world import conversations, every_case, quiet, told
+from tests.test_openai_cases import chat_lines
 
 JSONL = Wish("jsonl")
 WORDS = st.text(max_size=20).filter(lambda text: text.isprintable())
@@ -56,6 +57,19 @@ def test_out_and_in_and_out_is_the_same(case: str, tmp_path: Path) -> None:
         second = again(content, tmp_path)
         assert exported(second, id) == content
         assert second.questions.tree(id) == first.questions.tree(id)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_so_is_what_an_openai_compatible_client_did(stream: bool, tmp_path: Path) -> None:
+    (tmp_path / "exchanges.jsonl").write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in chat_lines(stream)))
+    first = Ramify.open("memory:")
+    first.import_paths([tmp_path / "exchanges.jsonl"], "auto", quiet)
+    (id,) = conversations(first)
+    content = exported(first, id)
+    second = again(content, tmp_path)
+    assert exported(second, id) == content
+    assert second.questions.tree(id) == first.questions.tree(id)
+    assert len(second.questions.tree(id)["roots"][0]["children"]) == 1
 
 
 @pytest.mark.parametrize("case", ["claude/nested", "sam/parallel", "a2a/v1-input-required", "events/async_fanout"])

@@ -11,7 +11,7 @@ from ramify.app import Ramify
 from ramify.exporting.offer import spans
 from ramify.exporting.otlp import MOST_SPANS, batches, to_json, to_protobuf
 from ramify.exporting.span import Span, span_id, trace_id
-from ramify.exporting.spans import Tracing
+from ramify.exporting.spans import Tracing, provider_of
 from ramify.exporting.stream import end_of
 from ramify.exporting.wish import Wish
 from ramify.model.entity import Call, NativeRef, Task, ToolCall
@@ -104,6 +104,12 @@ def test_what_came_as_spans_keeps_its_ids() -> None:
     for row in (Call("call_1", details={"spans": ["no-ids", place]}), ToolCall("tool_1", "x", details={"spans": [place]})):
         assert span_id(row).hex() == "b7ad6b7169203331"
     assert span_id(Task("task_1", refs=(NativeRef("otel", "span", "no-ids"),))) == span_id("task_1")
+
+
+def test_a_provider_is_named_where_it_is_known() -> None:
+    calls = {"msg_1": "x", "chatcmpl-1": "gpt-5", "resp_1": "gpt-5", "": "claude-opus-5-5", "1": "llama"}
+    found = [provider_of(Call("call_1", message=message, model=model)) for message, model in calls.items()]
+    assert found == ["anthropic", "openai", "openai", "anthropic", None]
 
 
 @pytest.mark.parametrize("case", ["claude/nested", "a2a/v1-input-required", "sam/toolerror", "events/async_fanout"])

@@ -133,7 +133,7 @@ class Tracing:
             {
                 "gen_ai.operation.name": "chat",
                 "openinference.span.kind": "LLM",
-                "gen_ai.provider.name": "anthropic" if not call.protocol else None,
+                "gen_ai.provider.name": provider_of(call),
                 **self._who(self._tasks.get(call.task)),
                 "gen_ai.request.model": call.model or None,
                 "gen_ai.response.model": (call.model or None) if call.message else None,
@@ -244,6 +244,13 @@ class Tracing:
 
 def agent_of(task: Task) -> str:
     return task.agent_type or ("" if task.agent.startswith("@") or not task.protocol else task.agent)
+
+
+def provider_of(call: Call) -> str | None:
+    """By how its answers are named: whose they are behind an API that many speak, nobody says."""
+    if call.message.startswith("msg_") or call.model.startswith("claude"):
+        return "anthropic"
+    return "openai" if call.message.startswith(("chatcmpl-", "resp_")) else None
 
 
 def link_attributes(link: Link) -> Attributes:
