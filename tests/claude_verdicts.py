@@ -99,6 +99,7 @@ def _calls(questions: Questions, truth: Entry, source: str, ids: dict[str, str])
     found, met = [], set()
     for entry in seen_here(truth["calls"], source):
         call = by_ref.get(("exchange", entry.get("exchange"))) or by_ref.get(("message", entry.get("message")))
+        call = call or by_ref.get(("request", entry.get("request")))
         if call is None:
             found.append(f"call {entry['exchange']} is not there")
             continue

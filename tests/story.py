@@ -14,6 +14,7 @@ from ramify.model.entity import TABLES
 from ramify.model.ids import observation_id
 from ramify.model.moment import micros
 from ramify.model.observation import Observation, Record, Request, Response
+from ramify.protocols.otel.request import read_json
 from ramify.query.service import Questions
 from ramify.storage.sqlite import Sqlite, open_sqlite
 
@@ -118,6 +119,9 @@ def reports(folder: Path, source: str) -> list[tuple[Observation, ...]]:
             return _records(folder / "stream.jsonl", "stream-json", "stream", "stream.jsonl")
         case "sdk":
             return _records(folder / "sdk_messages.jsonl", "sdk", "stream", "sdk_messages.jsonl")
+        case "otlp":
+            lines = (folder / "otlp.jsonl").read_bytes().splitlines()
+            return [(record,) for line in lines for record in read_json(line, "default", "otlp.jsonl").records]
         case "hooks":
             return _records(folder / "hooks.jsonl", "claude-hook", "hook", "hooks.jsonl")
         case _:

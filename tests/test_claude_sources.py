@@ -16,7 +16,7 @@ from tests.claude_verdicts import differences
 
 FOLDERS = sorted((story.CASES / "claude").glob("*/"))
 MORE = sorted((story.CASES / "claude_more").glob("*/"))
-READ = ("exchanges", "transcripts", "stream-json")
+READ = ("exchanges", "transcripts", "stream-json", "otlp")
 
 
 def sources_of(folder: Path) -> list[str]:

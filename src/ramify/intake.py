@@ -15,6 +15,7 @@ from ramify.capture.importer import Imported, read_exchanges
 from ramify.capture.log_file import read_log
 from ramify.capture.mark import Mark
 from ramify.capture.mesh_file import read_mesh
+from ramify.capture.otlp_file import read_otlp
 from ramify.capture.stream_file import read_stream
 from ramify.capture.transcript import FORMAT as TRANSCRIPT
 from ramify.capture.transcript import written
@@ -157,6 +158,8 @@ class Intake:
                 return read_events(source.path, self._project)
             case "sam":
                 return read_mesh(source.path, self._project, self._zone)
+            case "otlp":
+                return read_otlp(source.path, self._project)
             case format:
                 return read_stream(source.path, self._project, format)
 

@@ -5,9 +5,11 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from ramify import connections
-from ramify.linking import explicit
+from ramify.linking import explicit, judging
 from ramify.linking.mesh import settling, telling
 from ramify.linking.operations import fold as operations
+from ramify.linking.otel import fold as spans
+from ramify.linking.otel import joining
 from ramify.linking.sighting import Price
 from ramify.linking.world import World
 from ramify.model.event import Unreadable
@@ -16,6 +18,7 @@ from ramify.model.observation import Record
 from ramify.model.operation_event import OperationEvent
 from ramify.protocols.adcp import decode as adcp
 from ramify.protocols.claude import decode as claude
+from ramify.protocols.otel import decode as otel
 from ramify.protocols.sam import decode as sam
 
 Take = Callable[[World, Record, Price], Sequence[Unreadable]]
@@ -58,11 +61,25 @@ def read_sam(seen: Record) -> MeshMessage | None:
     return event if isinstance(event, MeshMessage) else None
 
 
+def take_otel(world: World, seen: Record, price: Price) -> Sequence[Unreadable]:
+    """What the Claude client exports is reported like its transcripts; where its spans stand is asked with all others."""
+    if otel.may_tell(seen) and (told := world.loader.told(seen.id)):
+        explicit.tell(world, told, price)
+    problems: list[Unreadable] = []
+    for event in otel.decode(seen):
+        if isinstance(event, Unreadable):
+            problems.append(event)
+        else:
+            world.spanned.append(event)
+    return problems
+
+
 TAKES: dict[str, Take] = {
     **dict.fromkeys(claude.FORMATS, take_claude),
     "a2a": take_a2a,
     adcp.FORMAT: take_events,
     sam.FORMAT: take_sam,
+    otel.FORMAT: take_otel,
 }
 
 
@@ -75,4 +92,8 @@ def take(world: World, seen: Record, price: Price) -> Sequence[Unreadable]:
 def settle(world: World, price: Price) -> Sequence[Unreadable]:
     """At the end of a batch: what waited for all of it."""
     settling.settle(world, read_sam, price)
-    return connections.settle(world)
+    problems = connections.settle(world)
+    joining.note_tasks(world)
+    spans.settle(world, price)
+    judging.settle(world)
+    return problems

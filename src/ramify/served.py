@@ -83,7 +83,7 @@ class Served(Ramify):
         self._retaining: Retaining | None = None
         self._notifying: Notifying | None = None
         self.questions.lints.remember()
-        self.events = EventLog(store, self._commit, self.project, now, bounds_of(settings))
+        self.events = EventLog(store, self.commit, self.project, now, bounds_of(settings))
 
     def _reach(self, project: str) -> Reached:
         """Agents are reached as clients reach them, so that what is said is seen on its way; not a second time from here."""
@@ -126,7 +126,7 @@ class Served(Ramify):
         self._hub.publish(seq, rows)
         self.news.tell()
 
-    def _commit(self, batch: Sequence[Observation]) -> None:
+    def commit(self, batch: Sequence[Observation]) -> None:
         """By the one writer, like all else; back when it is stored, and not only on the way."""
         numbers = [self.pipeline.put(seen) for seen in batch]
         if not all(numbers) or not self.pipeline.wait(numbers[-1], COMMIT_SECONDS):

@@ -13,11 +13,12 @@ from ramify.capture.importer import PEEKED_BYTES, looks_like_exchange, opened
 from ramify.capture.log_file import FORMAT as LOG
 from ramify.capture.log_file import looks_like_log
 from ramify.capture.mesh_file import looks_like_mesh
+from ramify.capture.otlp_file import looks_like_otlp
 from ramify.model.mistake import UserMistake
 
 FORMATS = {
     "exchanges": "exchanges", "claude": "claude", "claude-hooks": "claude-hook", "stream-json": "stream-json", "sdk": "sdk",
-    "a2a": "a2a", "adcp": "adcp", "sam": "sam", "ramify": "ramify",
+    "a2a": "a2a", "adcp": "adcp", "sam": "sam", "ramify": "ramify", "otlp": "otlp",
 }  # fmt: skip
 """What a person calls it, and what is written into the records."""
 PEEKED_LINES = 20
@@ -93,6 +94,8 @@ def detect(path: Path) -> str | None:
             lines = [file.readline(PEEKED_BYTES) for _ in range(PEEKED_LINES)]
     except (OSError, EOFError, zlib.error):
         return None
+    if looks_like_otlp(b"".join(lines)):
+        return "otlp"
     known = next((format for line in lines if (format := format_of(line)) is not None), None)
     return known or ("sam" if looks_like_mesh(b"".join(lines)) else None)
 

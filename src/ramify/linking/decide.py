@@ -13,6 +13,7 @@ from ramify.linking.conversation import (
     first_attempt,
 )
 from ramify.linking.judging import settle
+from ramify.linking.otel import joining
 from ramify.linking.reading import put_answer_chain, read, wake_followers
 from ramify.linking.world import World, chain_key, key
 from ramify.model import ids
@@ -39,7 +40,7 @@ def asked(world: World, event: ModelCalled, price: Price) -> None:
     call.parent_session = scope.parent_session
     call.agent, call.parent_agent, call.agent_type = scope.agent, scope.parent_agent, event.agent_type
     call.started, call.client, call.utility = event.at, event.client, event.utility
-    call.trace = event.trace
+    call.trace, call.span = event.trace, event.span
     call.model = call.model or event.model
     call.strict, call.previous, call.thread = event.strict, event.previous, event.thread
     call.message_count = len(event.parts)
@@ -51,6 +52,7 @@ def asked(world: World, event: ModelCalled, price: Price) -> None:
         world.is_new(call)
     _note_client(world, call)
     trace.note(world, call)
+    joining.note_request(world, call)
     if call.utility and call.utility != "compaction":
         call.relation = "helper"
         world.unplaced[call.id] = None
@@ -61,6 +63,7 @@ def asked(world: World, event: ModelCalled, price: Price) -> None:
     if call.message:
         _note_helper(world, call)
         sighting.meet(world, call)
+        joining.note_answer(world, call)
     settle(world)
 
 
@@ -104,6 +107,8 @@ def answered(world: World, event: ModelAnswered, price: Price, version: str) -> 
     call.signs = tuple(use.sign for use in event.part.uses) if event.part else ()
     _refuse_earlier_end(call)
     put_answer_chain(call)
+    if call.request_id:
+        world.add(key("request", call.project, call.request_id), 0, call.id)
     before_usage = rollup.counted(call)
     call.usage = usage_of(event, call, price)
     call.price_version = version if event.tokens else ""
@@ -111,6 +116,7 @@ def answered(world: World, event: ModelAnswered, price: Price, version: str) -> 
     if call.asked:
         _note_helper(world, call)
         sighting.meet(world, call)
+        joining.note_answer(world, call)
         rollup.change(world, call, before_usage, 0)
         rollup.recount(world, first_attempt(call))
         if call.relation != "helper":

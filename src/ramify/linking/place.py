@@ -63,6 +63,8 @@ def _where(world: World, call: Call) -> tuple[str, str, str]:
         return _where_reported(world, call, session)
     if call.relation == "helper":
         return session, "", ""
+    if call.owner and (owner := world.task(call.owner)):  # a span says whose it is
+        return owner.conversation, owner.line, owner.id
     if call.attempt_of and (first := world.call(call.attempt_of)):
         return first.conversation, first.line, first.task
     if agent := call.agent or call.told_agent:

@@ -11,7 +11,7 @@ from ramify.model.link import Candidate, Link
 
 # Strongest first: what the client wrote down when it spawned, then what it said later.
 RULES = (
-    "sidecar", "task_started", "parent_tool_use_id", "agent-id-in-result", "workflow-run", "hook", "task-notification",
+    "sidecar", "task_started", "parent_tool_use_id", "span-parent", "agent-id-in-result", "workflow-run", "hook", "task-notification",
 )
 ANSWERING = "SendMessage"  # wakes an agent that is there; it spawns none
 

@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from ramify.linking import corrected, loops, sessions, toolcalls
+from ramify.linking import adoption, corrected, loops, sessions, toolcalls
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Conversation, Task
@@ -39,10 +39,17 @@ def change(world: World, call: Call, before: Usage, tools: int) -> None:
         world.save("tasks", task)
     if delta != NOTHING:
         for table, row in (("tasks", world.task(call.task)), ("conversations", world.conversation(call.conversation))):
-            if isinstance(row, Task | Conversation):
+            if isinstance(row, Task) or (isinstance(row, Conversation) and not row.protocol):
                 row.usage = row.usage + delta
                 world.save(table, row)
+                _book_own(world, row)
     _refresh_end(world, call)
+
+
+def _book_own(world: World, row: Task | Conversation) -> None:
+    """A task that has an id of its own counts in its conversation as a whole."""
+    if isinstance(row, Task) and row.protocol:
+        adoption.again(world, row.id)
 
 
 def counted(call: Call) -> Usage:
@@ -83,6 +90,8 @@ def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
     if not id:
         return
     row = world.conversation(id) or new_conversation(world, call, id)
+    if row.protocol:
+        return
     row.calls += sign
     row.usage = row.usage + counted(call) if sign > 0 else row.usage - counted(call)
     if call.relation == "seen":
@@ -172,6 +181,10 @@ def _leave(world: World, call: Call, id: str) -> None:
     task.tool_calls -= len(call.uses)
     if call.signs:
         loops.doubt(world, id)
+    if task.protocol:
+        world.save("tasks", task)
+        adoption.again(world, task.id)
+        return
     if task.calls <= 0 and (task.stated is None or task.stated.guessed):
         drop(world, task)
         return
@@ -244,6 +257,7 @@ def _join(world: World, call: Call) -> None:
     if newest:
         _set_last(task, call)
     world.save("tasks", task)
+    _book_own(world, task)
 
 
 def _begin(world: World, call: Call) -> Task:

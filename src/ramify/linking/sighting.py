@@ -20,9 +20,15 @@ Price = Callable[[str, int, Tokens], int | None]
 
 
 def sighted(world: World, event: ModelAnswered, scope: Scope, price: Price) -> None:
-    if not event.message:
+    if not (event.message or event.request_id):
         return
-    id = ids.seen_call_id(scope.project, event.message)
+    _sight(world, id_of(event), event, scope, price)
+    told = world.call(id_of(event))
+    if told is not None and not told.message and (better := world.call(told.twin)) is not None and better.relation == SEEN:
+        _sight(world, better.id, event, scope, price)
+
+
+def _sight(world: World, id: str, event: ModelAnswered, scope: Scope, price: Price) -> None:
     known = world.call(id)
     call = known or Call(id, asked=True, status="ok", relation=SEEN, project=scope.project, message=event.message)
     was = structs.replace(call)
@@ -33,13 +39,23 @@ def sighted(world: World, event: ModelAnswered, scope: Scope, price: Price) -> N
     else:
         _count_again(world, call, price)
     _settle(world, was, call)
-    if known is None:
+    if call.message and call.request_id and call.request_id != was.request_id:
+        world.add(key("request", call.project, call.request_id), 0, call.id)
+        meet_request(world, call, price)
+    if known is None and call.message:
         _find_wire(world, call)
+    elif known is None:
+        meet_request(world, call, price)
+
+
+def id_of(event: ModelAnswered) -> str:
+    """Telemetry knows an answer by its request alone."""
+    return ids.seen_call_id(event.project, event.message or event.request_id)
 
 
 def take_back(world: World, event: ModelAnswered, price: Price) -> None:
     """One report turned out to be a copy: the others tell the call again."""
-    call = world.call(ids.seen_call_id(event.project, event.message))
+    call = world.call(id_of(event))
     if call is None:
         return
     was = structs.replace(call)
@@ -57,7 +73,11 @@ def take_back(world: World, event: ModelAnswered, price: Price) -> None:
 
 def _tellers(world: World, call: Call) -> list[ModelAnswered]:
     told = [event for _, teller in world.span(key("tellers", call.id)) for event in world.loader.told(teller)]
-    return [event for event in told if isinstance(event, ModelAnswered) and event.message == call.message]
+    return [event for event in told if isinstance(event, ModelAnswered) and _is_about(event, call)]
+
+
+def _is_about(event: ModelAnswered, call: Call) -> bool:
+    return id_of(event) == call.id or (not event.message and bool(call.request_id) and event.request_id == call.request_id)
 
 
 def _count_again(world: World, call: Call, price: Price) -> None:
@@ -69,8 +89,9 @@ def _count_again(world: World, call: Call, price: Price) -> None:
 
 def _tell(call: Call, event: ModelAnswered, scope: Scope) -> None:
     """Each fact by itself, so that the order of the reports does not matter."""
-    if not call.started or (event.at, scope.session) < (call.started, call.session):
-        call.started, call.session = event.at, scope.session
+    began = event.began or event.at
+    if not call.started or (began, scope.session) < (call.started, call.session):
+        call.started, call.session = began, scope.session
     call.ended = max(call.ended, event.at)
     place = event.place.position if event.place and event.source == "transcript" else 0
     call.order = min(call.order or place, place or call.order)
@@ -84,6 +105,7 @@ def _tell(call: Call, event: ModelAnswered, scope: Scope) -> None:
     call.source = call.sources[0]
     call.model = max(call.model, event.model)
     call.request_id = max(call.request_id, event.request_id)
+    call.span = max(call.span, event.span)
     call.stop_reason = max(call.stop_reason, event.stop_reason)
     call.response = min(call.response or event.response, event.response)
     call.status = "aborted" if event.status == "aborted" else call.status
@@ -93,7 +115,9 @@ def _tell(call: Call, event: ModelAnswered, scope: Scope) -> None:
 
 
 def _count(call: Call, event: ModelAnswered, price: Price) -> None:
-    """Lines of one answer repeat its figures; the last one is the largest."""
+    """Lines of one answer repeat its figures; the last one is the largest. A cost that was stated goes before ours."""
+    if event.cost_nano is not None:
+        call.details["cost_nano"] = max(call.details.get("cost_nano", 0), event.cost_nano)
     tokens = event.tokens
     if tokens is None:
         return
@@ -103,6 +127,8 @@ def _count(call: Call, event: ModelAnswered, price: Price) -> None:
     )
     if _weight(event.final, usage) > _weight(call.complete, call.usage):
         call.usage, call.complete = usage, event.final
+    if "cost_nano" in call.details and call.usage != NOTHING:
+        call.usage = structs.replace(call.usage, cost_nano=call.details["cost_nano"], unpriced=0)
 
 
 def _weight(final: bool, usage: Usage) -> tuple[bool, int, int, int, int, int]:
@@ -175,13 +201,48 @@ def _find_wire(world: World, call: Call) -> None:
 
 def meet(world: World, wire: Call) -> None:
     """An answer came over the wire: has it been reported already?"""
-    if not wire.session or not wire.message or wire.twin:
-        return
-    if not world.find(key("reports-of", wire.project)):
+    if not wire.session or not world.find(key("reports-of", wire.project)):
         return  # nobody reports anything: nothing to look for
+    meet_request(world, wire, None)
+    known = world.call(wire.twin)
+    if not wire.message or (known is not None and known.message):
+        return
     seen = world.call(ids.seen_call_id(wire.project, wire.message))
     if seen is not None and not seen.twin:
         join(world, seen, wire)
+
+
+def meet_request(world: World, call: Call, price: Price | None) -> None:
+    """An answer that is known by its request alone is hidden by one that is known better: a report before the wire, which
+    that report has met or will meet by itself. The report learns what the other tells."""
+    told = world.call(ids.seen_call_id(call.project, call.request_id)) if call.request_id else None
+    if told is None or told.message or not told.request_id:
+        return
+    others = [one for one in world.calls_at(key("request", call.project, call.request_id)) if one.id != told.id and _fits(told, one)]
+    best = min(others, key=lambda one: (one.relation != SEEN, one.id), default=None)
+    if best is None or told.twin == best.id:
+        return
+    if best.relation != SEEN and not best.twin:
+        join(world, told, best)
+        return
+    told.twin = best.id
+    world.save("calls", told)
+    if price is not None and best.relation == SEEN:
+        for event in _tellers(world, told):
+            if event.scope is not None and not event.message:
+                _sight(world, best.id, event, event.scope, price)
+    task = world.task(told.task)
+    if task is not None and task.first == told.id:
+        task.first = best.id
+        world.save("tasks", task)
+    world.unplaced[told.id] = None
+
+
+def _fits(told: Call, other: Call) -> bool:
+    """An id that would join different models or sessions joins nothing."""
+    sessions = {told.session, other.session} - {""}
+    models = sorted({told.model, other.model} - {""})
+    return len(sessions) < 2 and (len(models) < 2 or models[1].startswith(models[0]))
 
 
 def join(world: World, seen: Call, wire: Call) -> None:

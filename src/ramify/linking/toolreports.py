@@ -92,15 +92,15 @@ def _tell(world: World, tool: ToolCall, event: Telling) -> None:
 
 def _show(world: World, tool: ToolCall, event: ModelAnswered, part: Part) -> None:
     """Where the wire has the same answer, its word about the call counts; else a transcript's before a stream's."""
-    if tool.shown and _order(tool.shown_by, tool.shown_at, tool.shown) <= _order(event.source, event.at, event.response):
+    if tool.shown and _order(tool.shown_by, tool.shown_at, tool.shown) <= _order(event.source, event.at or event.began, event.response):
         return
-    tool.shown, tool.shown_at, tool.shown_by = event.response, event.at, event.source
+    tool.shown, tool.shown_at, tool.shown_by = event.response, event.at or event.began, event.source
     owner = world.call(tool.call)
-    call = world.call(ids.seen_call_id(tool.project, event.message))
+    call = world.call(ids.seen_call_id(tool.project, event.message or event.request_id))
     wire = world.call(call.twin) if call else None
     if call is None or (wire is not None and wire.relation != "helper") or (owner is not None and owner.relation != "seen"):
         return
-    tool.call, tool.opened = call.id, event.at
+    tool.call, tool.opened = call.id, event.at or event.began
     results.describe(world, tool, part, next(use for use in part.uses if use.id == tool.native))
 
 

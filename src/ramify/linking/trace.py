@@ -1,6 +1,7 @@
 """Sessions that one trace runs through: a client that was started inside another's shell inherits its trace."""
 
 from ramify.linking.conversation import before
+from ramify.linking.otel import outside
 from ramify.linking.world import World, key
 from ramify.model.entity import Call
 from ramify.model.link import Link
@@ -26,8 +27,12 @@ def wake(world: World, call: Call) -> None:
 
 
 def link_of(world: World, call: Call | None) -> tuple[Link | None, str]:
-    """To the session in which the trace began; with the call that was the first of it."""
-    if call is None or not call.trace or not call.session or call.agent:
+    """To the span inside which the session was started; else to the session in which the trace began, with its first call."""
+    if call is None or not call.session or call.agent:
+        return None, ""
+    if (link := outside.link_of(world, call)) is not None:
+        return link, ""
+    if not call.trace:
         return None, ""
     first = next(iter(world.span(key("trace", call.project, call.trace), limit=1)), None)
     origin = world.call(first[1]) if first else None

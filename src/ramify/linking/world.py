@@ -15,6 +15,7 @@ from ramify.model.entity import Call, Conversation, Correction, Entity, Line, Me
 from ramify.model.event import Event, MessageSaid, ModelAnswered, ModelCalled, Part
 from ramify.model.mesh_event import Stir
 from ramify.model.observation import Record
+from ramify.model.otel_event import LogTold, SpanSeen
 from ramify.model.share import COUNTED, Share, share_of
 
 DAY = 24 * 3600 * 1_000_000
@@ -85,6 +86,8 @@ class World:
         self.lines_heard: dict[str, list[tuple[int, str]]] = {}  # connections that wait to be read, with their frames
         self.forgotten: list[str] = []  # observations that a bounded store lets go
         self.stirred: dict[tuple[str, str], Stir] = {}  # tasks of a mesh of which something new was told
+        self.spanned: list[SpanSeen | LogTold] = []  # spans that are put together when the batch is over
+        self.respanned: dict[tuple[str, str], None] = {}  # spans that something else has met: project and place
         self._keys.begin()
 
     def forget(self) -> None:

@@ -152,6 +152,8 @@ class Call(Struct, array_like=True):
     signs: tuple[bytes, ...] = ()  # of each use, what was asked for: the tool and its input
     protocol: str = ""  # empty: Anthropic's wire, or a report about it
     details: dict[str, Any] = field(default_factory=dict)
+    span: str = ""  # the span that it is, or inside which it was asked; trace first
+    owner: str = ""  # the task that its span gives it to
 
 
 class ToolCall(Struct, array_like=True):

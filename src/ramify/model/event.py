@@ -103,6 +103,7 @@ class ModelCalled(Struct, frozen=True):
     client: str = ""
     native: dict[str, Any] = field(default_factory=dict)
     trace: str = ""  # the distributed trace that it is part of
+    span: str = ""  # and the span inside which it was asked, trace first
 
 
 class Place(Struct, frozen=True, array_like=True):
@@ -139,6 +140,9 @@ class ModelAnswered(Struct, frozen=True):
     final: bool = True  # False: the figures of the answer's beginning; how much was said is not known yet
     under: str = ""  # the tool call inside which it was said, where the agent itself is not named
     place: Place | None = None
+    began: int = 0  # when it was asked for, where that is known; `at` may be unknown then
+    span: str = ""  # its own span, trace first
+    cost_nano: int | None = None  # as the source states it
 
 
 class Hint(Struct, frozen=True):

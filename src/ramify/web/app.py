@@ -19,6 +19,7 @@ from ramify.web import (
     metrics,
     observations,
     operator,
+    otlp,
     overview,
     reports,
     sql,
@@ -162,6 +163,9 @@ CAPTURE = (
 
 OPENAI_CAPTURE = (("*", "/openai/{tail:.*}"),)
 
+# What programs export of themselves; these paths go before the model's API, which knows none of them.
+EXPORTED = ("traces", "logs", "metrics")
+
 # The same for agents that were named; which of them is asked stands in the path.
 AGENT_CAPTURE = (("*", "/a2a"), ("*", "/a2a/{tail:.*}"))
 
@@ -172,14 +176,15 @@ def make_app(ramify: Served) -> web.Application:
     app = web.Application(middlewares=[errors, guard], client_max_size=LARGEST_BODY)
     app[RAMIFY] = ramify
     app[PUSHERS] = Pushers(os.environ)
-    app.cleanup_ctx.extend((threads, readers, events.writers))
+    app.cleanup_ctx.extend((threads, readers, events.writers, otlp.workers))
     for route in ROUTES:
         app.router.add_route(route.method, route.path, serving(route))
     app.router.add_route("GET", "/api/openapi.json", described(ROUTES))
     app.router.add_route("POST", "/webhook/{task_type}/{agent_id}/{operation_id}", webhooks.received)
+    exported = frozenset(app.router.add_route("POST", f"/v1/{signal}", otlp.receiving(signal)) for signal in EXPORTED)
     agents = frozenset(app.router.add_route(method, path, ramify.agents) for method, path in AGENT_CAPTURE)
     models = frozenset(app.router.add_route(method, path, ramify.proxy) for method, path in CAPTURE)
     models |= frozenset(app.router.add_route(method, path, ramify.openai) for method, path in OPENAI_CAPTURE)
-    app[AGENTS], app[CAPTURED] = agents, models | agents
+    app[AGENTS], app[CAPTURED] = agents, models | agents | exported
     app.router.add_route("GET", f"/{{tail:{ELSEWHERE}.*}}", paged())
     return app

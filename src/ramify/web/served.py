@@ -112,6 +112,9 @@ class Served(Protocol):
     def observe(self, seen: Observation) -> None:
         """Takes what a program reports; never waits and never raises."""
 
+    def commit(self, batch: Sequence[Observation]) -> None:
+        """The same, back when all of it is stored; raises StoreDown where that takes too long."""
+
     @property
     def acting(self) -> Acting: ...
     async def reconcile_session(self, session: str | None) -> Answer:

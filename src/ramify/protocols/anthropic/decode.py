@@ -15,7 +15,7 @@ from ramify.protocols.anthropic.wire import Envelope
 from ramify.protocols.wire.coding import decode, encodings_of
 
 MESSAGES = re.compile(r"/v1/messages(?:/count_tokens)?(?:\?|$)")
-TRACE = re.compile(r"^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-")
+TRACE = re.compile(r"^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-")
 OLD_USER = re.compile(r"^(user_.*)_session_([0-9a-fA-F-]{36})$")
 
 
@@ -105,6 +105,7 @@ def decode_request(seen: Request, envelope: Envelope, parts: tuple[Part, ...], s
         agent_type=header(seen.headers, "x-claude-code-agent-type"),
         client=header(seen.headers, "user-agent"),
         trace=trace_of(header(seen.headers, "traceparent")),
+        span=span_of(header(seen.headers, "traceparent")),
     )
 
 
@@ -112,6 +113,11 @@ def trace_of(parent: str) -> str:
     """The trace's id in a `traceparent` header (W3C); a trace of zeros is none."""
     found = TRACE.match(parent)
     return found.group(1) if found and found.group(1).strip("0") else ""
+
+
+def span_of(parent: str) -> str:
+    found = TRACE.match(parent)
+    return f"{found.group(1)}-{found.group(2)}" if found and trace_of(parent) and found.group(2).strip("0") else ""
 
 
 def decode_response(seen: Response, answer: answers.Answer) -> list[Event]:

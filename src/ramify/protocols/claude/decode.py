@@ -5,6 +5,7 @@ from ramify.model.observation import Record
 from ramify.protocols.claude.hooks import decode_hook
 from ramify.protocols.claude.stream import decode_sdk, decode_stream
 from ramify.protocols.claude.transcript import decode_transcript
+from ramify.protocols.otel import decode as otel
 
 FORMATS = frozenset({"claude", "stream-json", "sdk", "claude-hook"})
 
@@ -20,5 +21,7 @@ def decode(record: Record) -> tuple[Event, ...]:
             return decode_sdk(record)
         case "claude-hook":
             return decode_hook(record)
+        case otel.FORMAT:
+            return otel.told(record)
         case _:
             return ()

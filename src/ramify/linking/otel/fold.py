@@ -1,0 +1,201 @@
+"""From spans to tasks, model calls and tool calls. All spans of a batch are known before any of them is judged."""
+
+from collections.abc import Sequence
+
+from ramify.linking import explicit
+from ramify.linking.otel import content, traces
+from ramify.linking.otel.calls import Calls
+from ramify.linking.otel.joining import Joining
+from ramify.linking.otel.nodes import Node, Nodes, Place, is_client_run
+from ramify.linking.otel.structure import MISSING, Reach, Structure
+from ramify.linking.otel.tasks import Tasks
+from ramify.linking.otel.tools import Tools
+from ramify.linking.otel.traces import Traces
+from ramify.linking.sighting import Price
+from ramify.linking.world import World
+from ramify.model.entity import Call
+from ramify.model.event import Scope, TaskReferred
+from ramify.model.otel_event import MODEL, TOOL, LogTold, SpanSeen
+
+
+class Fold:
+    """Of one batch."""
+
+    def __init__(self, world: World, price: Price) -> None:
+        self.world = world
+        self.price = price
+        self.nodes = Nodes(world)
+        self.structure = Structure(self.nodes)
+        self.reach = Reach(self.nodes, self.structure)
+        self.traces = Traces(world, self.nodes)
+        self.tasks = Tasks(world, self.nodes, self.structure, self.traces)
+        self.tools = Tools(world, self.nodes, self.structure, self.tasks)
+        self.calls = Calls(world, self.nodes, self.structure, self.tasks, price)
+        self.joining = Joining(world, self.nodes, self.structure, self.tasks)
+
+    def take(self, events: Sequence[SpanSeen | LogTold]) -> None:
+        fresh = [node for event in events if isinstance(event, SpanSeen) and (node := self._admit(event)) is not None]
+        for event in events:
+            if isinstance(event, LogTold):
+                self._add_log(event)
+        for node in fresh:
+            self.reach.spread(node)
+            self._note_calls(node)
+
+    def wake(self, places: Sequence[Place]) -> None:
+        """Spans that something else has met: a request on the wire, a task of another protocol."""
+        for place in places:
+            if (node := self.nodes.get(*place)) is not None:
+                self.reach.touch(node)
+
+    def _admit(self, seen: SpanSeen) -> Node | None:
+        known = self.nodes.get(seen.project, seen.place)
+        before = known.seen if known is not None else None
+        node = self.nodes.admit(seen)
+        if node is None:
+            return None
+        self.traces.note(node)
+        self.joining.note(node, before)
+        if seen.role == MODEL:
+            content.put_messages(self.world, seen, before.messages if before is not None else 0)
+            self.tools.note_content(node, seen.content)
+        elif seen.role == TOOL:
+            self.tools.note_run(node, seen.content)
+        return node
+
+    def _add_log(self, told: LogTold) -> None:
+        """It may come before its span, or without it."""
+        content.put_log(self.world, told)
+        node = self.nodes.get(told.project, told.place)
+        if node is not None:
+            self.reach.touch(node)
+
+    def _note_calls(self, node: Node) -> None:
+        """That a model was called below: then what an agent says of its usage is only a claim."""
+        if node.seen.role != MODEL and not any(kid.calls for kid in self.nodes.kids(node)):
+            return
+        above: Node | None = node
+        while above is not None and not above.calls:
+            above.calls = True
+            self.nodes.changed(above)
+            if above.seen.tokens is not None:
+                self.reach.touch(above)
+            above = self.nodes.parent(above)
+
+    # -- judging -------------------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        self.reach.spread_turned()
+        for node in list(self.reach.touched.values()):
+            self.wake(self.joining.waiting_for(node))
+        for node in list(self.reach.touched.values()):
+            self._stand(node)
+        self._turn_traces()
+        touched = sorted(self.reach.touched.values(), key=lambda node: (self.structure.standing(node).depth, node.seen.opened, node.seen.place))
+        for node in touched:
+            self._put(node)
+        for node in touched:
+            if node.seen.role != MODEL and not is_client_run(node):
+                self._carry(node)
+        self.tools.settle()
+        self.tasks.settle()
+        self.calls.settle()
+        self.tools.finish()
+        self.joining.settle(touched)
+        self.nodes.save()
+        self.traces.save()
+
+    def _stand(self, node: Node) -> None:
+        """How it is listed in its trace, where no agent is above it."""
+        standing = self.structure.standing(node)
+        agent = self.structure.is_agent(node)
+        how = ""
+        if not standing.owner and (agent or self._is_call(node)):
+            how = traces.LOOSE if standing.end == MISSING else traces.ROOT if agent else traces.BARE
+        self.traces.stand(node, how)
+
+    def _is_call(self, node: Node) -> bool:
+        if node.seen.role == MODEL:
+            return not self.structure.is_wrapper(node)
+        return node.seen.role == TOOL and not self.structure.inner_of(node)
+
+    def _turn_traces(self) -> None:
+        """Where another task stands for the trace now, what hangs on it is placed again."""
+        for project, trace, was, main in self.traces.settle():
+            for how in (traces.ROOT, traces.LOOSE, traces.BARE):
+                for node in self.traces.at(project, trace, how):
+                    self.reach.touch(node)
+            self.tasks.replaced(project, trace, was, main)
+
+    def _put(self, node: Node) -> None:
+        if is_client_run(node):
+            self._refer(node)
+        elif self.structure.is_agent(node):
+            self.tasks.put(node)
+        elif node.seen.role == MODEL and not self.structure.is_wrapper(node):
+            self._put_call(node)
+        elif node.seen.role == TOOL:
+            self.tools.put(node)
+        else:
+            self._clear(node)
+
+    def _put_call(self, node: Node) -> None:
+        self.calls.put(node)
+        self.tools.asked_by(node)
+        wire = self.joining.wire_of(node, self.structure.wrappers(node))
+        if wire is not None:
+            self._meet(node, wire)
+
+    def _meet(self, node: Node, wire: Call) -> None:
+        """One call, two witnesses: the wire's figures count, in the task that the span says."""
+        self.calls.join(node, wire.id)
+        self.joining.give(wire, self.tasks.owner(node))
+        for native in wire.uses:
+            self.tools.met(node, native)
+
+    def _carry(self, node: Node) -> None:
+        """Requests that were sent in a span which is no model call: inside one, or right in a task."""
+        for wire in self.joining.carried(node):
+            model = self.nodes.get(node.seen.project, self.structure.standing(node).model)
+            if model is not None and model.table == "calls":
+                self._meet(model, wire)
+            else:
+                self.joining.give(wire, self.tasks.id_of(node.seen) if self.structure.is_agent(node) else self.tasks.owner(node))
+
+    def _clear(self, node: Node) -> None:
+        """It made a row when less was known."""
+        match node.table:
+            case "tasks":
+                self.tasks.clear(node)
+            case "calls":
+                self.calls.clear(node)
+            case _:
+                pass
+
+    def _refer(self, node: Node) -> None:
+        """Spans of a sub-agent of the Claude client stand inside the tool call that started it."""
+        seen = node.seen
+        if not seen.agent or not seen.session:
+            return
+        above = self.nodes.parent(node)
+        while above is not None and is_client_run(above) and above.seen.session == seen.session and not above.seen.tool_call:
+            above = self.nodes.parent(above)
+        if above is None or not above.seen.tool_call or above.seen.session != seen.session or above.seen.agent == seen.agent:
+            return
+        scope = Scope(seen.project, session=seen.session, agent=seen.agent, parent_agent=above.seen.agent)
+        referred = TaskReferred(scope, "otel", seen.observation, seen.opened, "span-parent", above.seen.tool_call)
+        explicit.tell(self.world, [referred], self.price)
+
+
+def settle(world: World, price: Price) -> None:
+    """At the end of a batch: what its spans say, and what others have to do with spans that are known."""
+    if not world.spanned and not world.respanned:
+        return
+    fold = Fold(world, price)
+    fold.take(world.spanned)
+    fold.wake(list(world.respanned))
+    world.spanned.clear()
+    world.respanned.clear()
+    fold.settle()
+
+

@@ -1,0 +1,145 @@
+"""Spans as a fold keeps them: each in a sheet of its own, found by its place, with the spans below it."""
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ramify.linking.world import World, key
+from ramify.model import ids
+from ramify.model.entity import Sheet, ToolCall
+from ramify.model.otel_event import CLIENT_RUN, NO_CONTENT, SpanSeen
+
+Place = tuple[str, str]
+"""A project, and a span's place in it: nothing links across projects."""
+
+
+class Node(Struct, array_like=True):
+    """A span, and what was made of it when it was judged last."""
+
+    seen: SpanSeen
+    table: str = ""  # tasks, calls, tools; empty: no row
+    row: str = ""
+    task: str = ""  # whose row it is; of a task, itself
+    stands: str = ""  # root, loose or bare, where no agent is above; how it is listed in its trace
+    through: bool = False  # walked through, although it is an agent's
+    calls: bool = False  # a model was called in it, or below
+    referred: str = ""  # the tasks that its links lead to
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Node).decode
+
+
+def sheet_id(project: str, place: str) -> str:
+    return f"span:{project}:{place}"
+
+
+def load(world: World, project: str, place: str) -> Node | None:
+    sheet = world.get("sheets", sheet_id(project, place)) if place else None
+    return _decode(sheet.state) if isinstance(sheet, Sheet) else None
+
+
+def trace_of(place: str) -> str:
+    return place.partition("-")[0]
+
+
+def span_of(place: str) -> str:
+    return place.partition("-")[2]
+
+
+def task_id(seen: SpanSeen) -> str:
+    return ids.short("task", seen.project, "otel", seen.task or seen.place)
+
+
+def call_id(seen: SpanSeen) -> str:
+    return ids.short("call", seen.project, "otel", seen.place)
+
+
+def tool_id(project: str, trace: str, native: str) -> str:
+    return ids.short("tool", project, "otel", trace, native)
+
+
+def tool_row(world: World, seen: SpanSeen) -> str:
+    """The wire's own row, where the wire has the call that asked for it."""
+    if seen.tool_call and (wire := wire_tool(world, seen.project, seen.tool_call)) is not None:
+        return wire.id
+    return tool_id(seen.project, trace_of(seen.place), seen.tool_call or seen.place)
+
+
+def wire_tool(world: World, project: str, native: str) -> ToolCall | None:
+    """Clients that have sessions report their tool calls themselves: only those without are looked for."""
+    tool = world.tool(ids.tool_call_id(project, "", native))
+    return tool if tool is not None and tool.call else None
+
+
+class Nodes:
+    """Of one batch: read once, written once."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._known: dict[Place, Node | None] = {}
+        self._kids: dict[Place, list[str]] = {}
+        self._changed: dict[Place, Node] = {}
+
+    def get(self, project: str, place: str) -> Node | None:
+        if not place:
+            return None
+        at = (project, place)
+        if at not in self._known:
+            self._known[at] = load(self.world, project, place)
+        return self._known[at]
+
+    def parent(self, node: Node) -> Node | None:
+        return self.get(node.seen.project, node.seen.parent)
+
+    def kids(self, node: Node) -> Iterator[Node]:
+        """Oldest first."""
+        project, place = node.seen.project, node.seen.place
+        if (project, place) not in self._kids:
+            self._kids[project, place] = [ref for _, ref in self.world.span(key("otel-kids", sheet_id(project, place)))]
+        for kid in self._kids[project, place]:
+            if (found := self.get(project, kid)) is not None:
+                yield found
+
+    def changed(self, node: Node) -> None:
+        self._changed[node.seen.project, node.seen.place] = node
+
+    def admit(self, seen: SpanSeen) -> Node | None:
+        """None: it is known already, at least as well. Of two, the one that ends later counts; then the fuller."""
+        known = self.get(seen.project, seen.place)
+        if known is not None and not is_better(seen, known.seen):
+            return None
+        node = known or Node(seen)
+        bare = replace(seen, content=NO_CONTENT)
+        if known is not None and (known.seen.parent, known.seen.opened) != (seen.parent, seen.opened):
+            self._mark(known.seen, False)
+        if known is None or (known.seen.parent, known.seen.opened) != (seen.parent, seen.opened):
+            self._mark(seen, True)
+        node.seen = bare
+        self._known[seen.project, seen.place] = node
+        self.changed(node)
+        return node
+
+    def _mark(self, seen: SpanSeen, there: bool) -> None:
+        if seen.parent:
+            put = self.world.mark if there else self.world.unmark
+            put(key("otel-kids", sheet_id(seen.project, seen.parent)), seen.opened, seen.place)
+            self._kids.pop((seen.project, seen.parent), None)
+
+    def save(self) -> None:
+        for (project, place), node in self._changed.items():
+            seen = node.seen
+            self.world.save("sheets", Sheet(sheet_id(project, place), "otel-span", seen.closed, seen.observation, _encode(node)))
+        self._changed.clear()
+
+
+def is_better(new: SpanSeen, old: SpanSeen) -> bool:
+    if (new.closed, new.weight) != (old.closed, old.weight):
+        return (new.closed, new.weight) > (old.closed, old.weight)
+    return new.observation < old.observation
+
+
+def is_client_run(node: Node) -> bool:
+    return node.seen.role == CLIENT_RUN

@@ -1,0 +1,239 @@
+"""Tool calls: run in a span, asked for in an answer, returned in the next request. Each tells some of it."""
+
+import msgspec
+from msgspec import Struct
+
+from ramify.linking.otel.nodes import Node, Nodes, call_id, is_client_run, span_of, tool_id, tool_row, trace_of, wire_tool
+from ramify.linking.otel.structure import Structure
+from ramify.linking.otel.tasks import PROTOCOL, Tasks
+from ramify.linking.world import World, key
+from ramify.model.entity import Sheet, ToolCall
+from ramify.model.otel_event import Content
+from ramify.model.usage import NOTHING
+
+STATUS = {"completed": "ok", "failed": "error", "canceled": "canceled", "working": "running"}
+
+
+class Run(Struct, array_like=True):
+    args: bytes = b""
+    result: bytes = b""
+
+
+class Spoken(Struct, array_like=True):
+    """What answers and requests say of one tool call; of several, the earliest."""
+
+    asked_at: int = 0
+    asked_in: str = ""
+    name: str = ""
+    args: bytes = b""
+    observation: str = ""
+    returned_at: int = 0
+    returned_in: str = ""
+    result: bytes = b""
+    failed: bool = False
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_run = msgspec.msgpack.Decoder(Run).decode
+_spoken = msgspec.msgpack.Decoder(Spoken).decode
+
+
+class Tools:
+    def __init__(self, world: World, nodes: Nodes, structure: Structure, tasks: Tasks) -> None:
+        self.world = world
+        self.nodes = nodes
+        self.structure = structure
+        self.tasks = tasks
+        self._runs: dict[tuple[str, str], Node] = {}  # by row
+        self._told: dict[tuple[str, str, str], None] = {}  # project, trace, native: nobody has run them in a span
+        self._fresh: dict[str, None] = {}
+
+    # -- taking in -----------------------------------------------------------------------------------------------------
+
+    def note_run(self, node: Node, content: Content) -> None:
+        seen = node.seen
+        if content.args or content.result:
+            state = _encode(Run(content.args, content.result))
+            self.world.save("sheets", Sheet(f"run:{seen.project}:{seen.place}", "otel-run", seen.closed, seen.observation, state))
+        if seen.tool_call:
+            self.world.mark(runs_key(seen.project, trace_of(seen.place), seen.tool_call), seen.opened, seen.place)
+
+    def note_content(self, node: Node, content: Content) -> None:
+        seen, trace = node.seen, trace_of(node.seen.place)
+        for asked in content.asked:
+            spoken = self.spoken(seen.project, trace, asked.id)
+            self.world.mark(key("otel-asks", f"{seen.project}:{seen.place}"), 0, asked.id)
+            if not spoken.asked_in or (seen.closed, seen.place) < (spoken.asked_at, spoken.asked_in):
+                spoken.asked_at, spoken.asked_in, spoken.observation = seen.closed, seen.place, seen.observation
+                spoken.name, spoken.args = asked.name, asked.args
+            self._keep(seen.project, trace, asked.id, spoken)
+        for returned in content.returned:
+            spoken = self.spoken(seen.project, trace, returned.id)
+            if not spoken.returned_in or (seen.opened, seen.place) < (spoken.returned_at, spoken.returned_in):
+                spoken.returned_at, spoken.returned_in = seen.opened, seen.place
+                spoken.result, spoken.failed = returned.result, returned.failed
+            self._keep(seen.project, trace, returned.id, spoken)
+
+    def spoken(self, project: str, trace: str, native: str) -> Spoken:
+        sheet = self.world.get("sheets", f"said:{project}:{trace}:{native}")
+        return _spoken(sheet.state) if isinstance(sheet, Sheet) else Spoken()
+
+    def _keep(self, project: str, trace: str, native: str, spoken: Spoken) -> None:
+        at = max(spoken.asked_at, spoken.returned_at)
+        self.world.save("sheets", Sheet(f"said:{project}:{trace}:{native}", "otel-said", at, spoken.observation, _encode(spoken)))
+        self._told[project, trace, native] = None
+
+    # -- judging -------------------------------------------------------------------------------------------------------
+
+    def put(self, node: Node) -> None:
+        """Another witness of the same run makes no row; nor does what runs inside a tool call of the Claude client."""
+        seen = node.seen
+        around = self.structure.inner_of(node) or (seen.place if self._in_client(node) else "")
+        row = "" if around else tool_row(self.world, seen)
+        if node.table == "tools" and node.row and node.row != row:
+            self._drop(node.row)
+        if around:
+            node.table = node.row = node.task = ""
+            outer = self.nodes.get(seen.project, around)
+            if outer is not None and outer is not node:
+                self._runs[seen.project, tool_row(self.world, outer.seen)] = outer
+        else:
+            node.table, node.row, node.task = "tools", row, self.tasks.owner(node)
+            self._runs[seen.project, row] = node
+        self.nodes.changed(node)
+
+    def _in_client(self, node: Node) -> bool:
+        above = self.nodes.get(node.seen.project, self.structure.standing(node).owner)
+        return above is not None and is_client_run(above) and bool(above.seen.tool_call)
+
+    def asked_by(self, node: Node) -> None:
+        """Of a call that is placed: whatever it asked for stands where it stands, unless a span ran it."""
+        seen = node.seen
+        for _, native in self.world.span(key("otel-asks", f"{seen.project}:{seen.place}")):
+            self._told[seen.project, trace_of(seen.place), native] = None
+
+    def met(self, node: Node, native: str) -> None:
+        """The wire shows who asked for it: whatever spans made of it is looked at again."""
+        trace = trace_of(node.seen.place)
+        self._told[node.seen.project, trace, native] = None
+        for _, place in self.world.span(runs_key(node.seen.project, trace, native)):
+            if (run := self.nodes.get(node.seen.project, place)) is not None:
+                self.put(run)
+
+    def settle(self) -> None:
+        """Before the tasks are written: these count in them."""
+        for project, trace, native in list(self._told):
+            runs = [self.nodes.get(project, place) for _, place in self.world.span(runs_key(project, trace, native))]
+            own = [one for one in runs if one is not None and one.table == "tools"]
+            if own:
+                self._runs.setdefault((project, own[0].row), own[0])
+            else:
+                self._put_told(project, trace, native)
+        for node in self._runs.values():
+            if node.table == "tools":
+                self._put_run(node)
+
+    def finish(self) -> None:
+        """When the tasks stand: which of them a call started, and whose it is."""
+        for id in self.tasks.retooled | self._fresh:
+            row = self.world.tool(id)
+            if row is not None and row.protocol == PROTOCOL:
+                self._name_tasks(row)
+
+    def _put_run(self, node: Node) -> None:
+        seen = node.seen
+        if seen.tool_call and wire_tool(self.world, seen.project, seen.tool_call) is not None:
+            self._drop(tool_id(seen.project, trace_of(seen.place), seen.tool_call))
+            return
+        spoken = self.spoken(seen.project, trace_of(seen.place), seen.tool_call) if seen.tool_call else Spoken()
+        spans = [node, *self._inner(node)]
+        run = self._content(spans)
+        row = ToolCall(
+            node.row, seen.tool_call or span_of(seen.place), seen.project, name=seen.tool or spoken.name, protocol=PROTOCOL,
+            opened=spoken.asked_at or seen.opened, begun=seen.opened, closed=seen.closed, status=STATUS.get(seen.status, "ok"),
+            error=seen.error, task=node.task, args=run.args or spoken.args, result=run.result or spoken.result,
+            observation=seen.observation, details={"spans": [one.seen.place for one in spans]},
+        )  # fmt: skip
+        row.result_source = "wire" if run.result else "history" if spoken.result else ""
+        row.call = self._caller(seen.project, spoken)
+        asked = ("llm_response",) if spoken.asked_in else ()
+        row.phases = (*asked, "tool_invocation_start", *(("tool_result",) if row.status != "running" else ()))
+        self._save(row)
+
+    def _put_told(self, project: str, trace: str, native: str) -> None:
+        """In the words of a call alone: no span ran it. What only came back was asked for before anybody listened."""
+        spoken = self.spoken(project, trace, native)
+        asker = self.nodes.get(project, spoken.asked_in)
+        if asker is None or wire_tool(self.world, project, native) is not None:
+            self._drop(tool_id(project, trace, native))
+            return
+        status = "running" if not spoken.returned_in else "error" if spoken.failed else "ok"
+        row = ToolCall(
+            tool_id(project, trace, native), native, project, name=spoken.name, protocol=PROTOCOL, opened=spoken.asked_at,
+            closed=spoken.returned_at, status=status, task=self.tasks.owner(asker), args=spoken.args, result=spoken.result,
+            observation=spoken.observation, result_source="history" if spoken.returned_in else "", call=self._caller(project, spoken),
+            phases=("llm_response", "tool_result") if spoken.returned_in else ("llm_response",),
+        )  # fmt: skip
+        self._save(row)
+
+    def _caller(self, project: str, spoken: Spoken) -> str:
+        asker = self.nodes.get(project, spoken.asked_in)
+        return call_id(asker.seen) if asker is not None and not self.structure.is_wrapper(asker) else ""
+
+    def _save(self, row: ToolCall) -> None:
+        known = self.world.tool(row.id)
+        self._book(known, row)
+        self.world.save("tools", row)
+        self._fresh[row.id] = None
+
+    def _book(self, known: ToolCall | None, row: ToolCall | None) -> None:
+        was, now = known.task if known is not None else "", row.task if row is not None else ""
+        if was == now:
+            return
+        for task, number in ((was, -1), (now, 1)):
+            if task:
+                self.tasks.add(task, NOTHING, tools=number)
+
+    def _drop(self, id: str) -> None:
+        known = self.world.tool(id)
+        if known is not None and known.protocol == PROTOCOL:
+            self._book(known, None)
+            self.world.drop("tools", id)
+
+    def _name_tasks(self, row: ToolCall) -> None:
+        owner = self.world.task(row.task)
+        agent = owner.agent if owner is not None else ""
+        children = [task for _, ref in self.world.span(key("otel-children", row.id)) if (task := self.world.task(ref)) is not None]
+        ordered = tuple(task.id for task in sorted(children, key=lambda task: (task.opened, task.id)))
+        if (row.children, row.agent_name) != (ordered, agent):
+            row.children, row.agent_name = ordered, agent
+            self.world.save("tools", row)
+
+    def _inner(self, node: Node) -> list[Node]:
+        """Further witnesses of the same run, below it."""
+        found: list[Node] = []
+        waiting, passed = list(self.nodes.kids(node)), {node.seen.place}
+        while waiting:
+            one = waiting.pop(0)
+            if one.seen.place in passed or self.structure.is_agent(one) or one.seen.role == "model":
+                continue
+            passed.add(one.seen.place)
+            if one.seen.role == "tool":
+                if self.structure.inner_of(one) != node.seen.place:
+                    continue
+                found.append(one)
+            waiting += self.nodes.kids(one)
+        return found
+
+    def _content(self, spans: list[Node]) -> Run:
+        found = Run()
+        for node in spans:
+            sheet = self.world.get("sheets", f"run:{node.seen.project}:{node.seen.place}")
+            if isinstance(sheet, Sheet):
+                run = _run(sheet.state)
+                found.args, found.result = found.args or run.args, found.result or run.result
+        return found
+
+
+def runs_key(project: str, trace: str, native: str) -> int:
+    return key("otel-runs", f"{project}:{trace}:{native}")

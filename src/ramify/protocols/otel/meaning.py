@@ -1,0 +1,138 @@
+"""What a span's attributes mean, whatever they are called: who, which model, how many tokens, how it ended."""
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ramify.model.otel_event import AGENT, LOOP, MODEL, NO_CONTENT, TOOL, WORKFLOW, SpanSeen
+from ramify.model.prices import Tokens
+from ramify.protocols.otel import names
+from ramify.protocols.otel.content import content_of, prompt_of
+from ramify.protocols.otel.wire import WITHHELD, Read, number, parsed, real, text, truth
+
+STATES = {
+    "completed": "completed", "complete": "completed", "success": "completed", "succeeded": "completed", "finished": "completed",
+    "done": "completed", "failed": "failed", "error": "failed", "failure": "failed", "canceled": "canceled", "cancelled": "canceled",
+    "rejected": "rejected", "working": "working", "running": "working", "in-progress": "working", "submitted": "submitted",
+    "pending": "pending", "queued": "pending", "input-required": "input-required", "auth-required": "auth-required", "unknown": "unknown",
+}  # fmt: skip
+STATED = ("a2a.task.state", "gen_ai.a2a.task.state", "adcp.task.status", "gen_ai.task.status")
+NANO = 1_000_000_000
+_encode = msgspec.json.Encoder().encode
+
+
+def status_of(read: Read, dialect: str) -> tuple[str, str, str]:
+    """Our word, the word of the protocol inside, and what went wrong."""
+    attributes = read.attributes
+    native = text(read.first(STATED))
+    error = text(read.first(names.ERROR)) or (read.span.status.message if read.span.status and read.code == 2 else "")
+    if stated := STATES.get(native.lower().removeprefix("task_state_").replace("_", "-")):
+        return stated, native, error
+    if read.code == 2 or error or truth(attributes.get("success")) is False or truth(attributes.get("adcp.task.success")) is False:
+        return "failed", native, error or "error"
+    if not read.closed:
+        return "working", native, ""
+    # There OK is set on success, and UNSET means that the application stopped it.
+    return ("canceled" if dialect == "anthropic" and read.code == 0 else "completed"), native, ""
+
+
+def filled(seen: SpanSeen, read: Read, utility: str) -> SpanSeen:
+    seen = replace(
+        seen, conversation=conversation_of(read, seen.dialect), agent=agent_of(read), native=native_of(read), tokens=tokens_of(read),
+        cost_nano=cost_of(read), task=task_of(read), above=above_of(read),
+    )  # fmt: skip
+    if seen.role == MODEL:
+        return call_of(seen, read, utility)
+    if seen.role == TOOL:
+        return tool_of(seen, read)
+    if seen.role in (AGENT, LOOP, WORKFLOW):
+        return replace(seen, prompt=prompt_of(read), model=text(read.first(names.MODEL)), agent_type=text(read.first(names.AGENT_ID)))
+    return seen
+
+
+def call_of(seen: SpanSeen, read: Read, utility: str) -> SpanSeen:
+    content = content_of(read)
+    first = seen.opened + round((real(read.first(names.FIRST_SECONDS)) or 0) * 1e6)
+    first += round((real(read.first(names.FIRST_MILLISECONDS)) or 0) * 1e3)
+    return replace(
+        seen, model=text(read.first(names.MODEL)), message=text(read.first(names.RESPONSE)), request_id=text(read.first(names.REQUEST)),
+        stop_reason=stop_of(read), first=first if first > seen.opened else 0, utility=utility, content=content,
+        messages=len(content.said),
+    )  # fmt: skip
+
+
+def tool_of(seen: SpanSeen, read: Read) -> SpanSeen:
+    content = replace(NO_CONTENT, args=json_of(read.first(names.ARGUMENTS)), result=json_of(read.first(names.RESULT)))
+    return replace(seen, tool=tool_name(read), tool_call=text(read.first(names.TOOL_CALL)), content=content)
+
+
+def tool_name(read: Read) -> str:
+    """Some spans have it in their own name only: `tools/call weather`, `execute_tool weather`, `anthropic.tool_use weather`."""
+    named = text(read.first(names.TOOL))
+    if named:
+        return named
+    lead, _, rest = read.span.name.partition(" ")
+    operation = text(read.attributes.get("gen_ai.operation.name"))
+    kind = text(read.attributes.get("openinference.span.kind")).lower()
+    return rest or (text(read.attributes.get("traceloop.entity.name")) or lead if kind in ("tool", "") and not operation else lead)
+
+
+def json_of(value: Any) -> bytes:
+    if value is None:
+        return b""
+    return b"" if value == WITHHELD else _encode(parsed(value))
+
+
+def stop_of(read: Read) -> str:
+    found = parsed(read.first(names.STOP))
+    first = found[0] if isinstance(found, list) and found else found
+    return text(first)
+
+
+def conversation_of(read: Read, dialect: str) -> str:
+    own = text(read.attributes.get("anthropic.session.id")) if dialect == "anthropic" else ""
+    return own or text(read.first(names.CONVERSATION))
+
+
+def agent_of(read: Read) -> str:
+    named = text(read.first(names.AGENT))
+    lead, _, rest = read.span.name.partition(" ")
+    return named or (rest if lead in ("invoke_agent", "create_agent") else "")
+
+
+def task_of(read: Read) -> str:
+    for protocol, name in (("a2a", "a2a.task.id"), ("a2a", "gen_ai.a2a.task.id"), ("traceloop", "gen_ai.task.id")):
+        if found := text(read.attributes.get(name)):
+            return f"{protocol}:{found}"
+    return ""
+
+
+def above_of(read: Read) -> str:
+    found = text(read.attributes.get("gen_ai.task.parent.id"))
+    return f"traceloop:{found}" if found else ""
+
+
+def native_of(read: Read) -> dict[str, Any]:
+    found = {name: read.attributes[name] for name in names.KEPT_NATIVE if read.attributes.get(name) is not None}
+    dropped = (number(read.span.dropped_attributes_count) or 0) + (number(read.span.dropped_events_count) or 0)
+    return {**found, "dropped": dropped} if dropped else found
+
+
+# -- figures -----------------------------------------------------------------------------------------------------------
+
+
+def tokens_of(read: Read) -> Tokens | None:
+    """Our input excludes what the cache read or wrote; most writers include it, and where that cannot be, they had not."""
+    given, output = number(read.first(names.INPUT)), number(read.first(names.OUTPUT))
+    if given is None and output is None:
+        return None
+    cached, written = number(read.first(names.CACHE_READ)) or 0, number(read.first(names.CACHE_WRITE)) or 0
+    bare = (given or 0) - cached - written
+    hour = min(number(read.first(names.CACHE_WRITE_1H)) or 0, written)
+    return Tokens((given or 0) if bare < 0 else bare, output or 0, cached, written - hour, hour)
+
+
+def cost_of(read: Read) -> int | None:
+    cost = real(read.first(names.COST))
+    return round(cost * NANO) if cost is not None else None
