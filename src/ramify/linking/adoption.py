@@ -163,13 +163,13 @@ def _put_line(world: World, task: Task) -> None:
 
 
 def _count(world: World, task: Task) -> None:
-    row = world.conversation(task.conversation) or Conversation(
-        task.conversation, task.project, told=True, protocol=task.protocol
-    )
+    known = world.conversation(task.conversation)
+    row = known or Conversation(task.conversation, task.project, told=True, protocol=task.protocol)
     row.calls += task.calls - task.booked_calls
     row.usage = row.usage + task.usage - task.booked
     task.booked, task.booked_calls = task.usage, task.calls
     stands = key("stands", row.id)
+    was_first = task.standing and task.stood == row.opened
     if task.stood != task.opened or not task.standing:
         if task.standing:
             world.unmark(stands, task.stood, task.id)
@@ -177,7 +177,10 @@ def _count(world: World, task: Task) -> None:
         task.stood, task.standing = task.opened, True
     if row.protocol:
         _describe(world, row, task)
-        row.opened = _first(world, stands)
+        if was_first and task.opened > row.opened:
+            row.opened = _first(world, stands)  # only then is another one the first
+        else:
+            row.opened = min(row.opened, task.opened) if known is not None else task.opened
         _note_sign(world, row, task)
     world.save("conversations", row)
 

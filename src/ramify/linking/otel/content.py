@@ -2,6 +2,7 @@
 
 import msgspec
 
+from ramify.linking.otel.nodes import entries, place_key
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Message, Note, Task
@@ -27,10 +28,17 @@ def put_log(world: World, told: LogTold) -> None:
         id = ids.short("msg", told.project, "otel-log", told.place, told.observation, said.blocks, number)
         _put(world, told.project, id, said, told.at, number, told.observation)
         world.mark(logs_key(told.project, told.place), told.at, id)
+        world.add(key("otel-logged", told.project), 0, "")
 
 
 def logs_key(project: str, place: str) -> int:
-    return key("otel-logs", f"{project}:{place}")
+    return place_key("otel-logs", project, place)
+
+
+def logged(world: World, seen: SpanSeen) -> list[str]:
+    if not world.find(key("otel-logged", seen.project)):
+        return []
+    return [ref for _, ref in entries(world, logs_key(seen.project, seen.place))]
 
 
 def _put(world: World, project: str, id: str, said: Said, at: int, number: int, observation: str) -> None:
@@ -55,7 +63,7 @@ def show(world: World, seen: SpanSeen, task: Task | None, model: str) -> None:
     """In this task; None: nowhere, because another span tells the same."""
     for number in range(seen.messages):
         _show(world, message_id(seen.project, seen.place, number), task, model)
-    for _, id in world.span(logs_key(seen.project, seen.place)):
+    for id in logged(world, seen):
         _show(world, id, task, model)
 
 
@@ -101,4 +109,4 @@ def first_words(world: World, seen: SpanSeen) -> str:
 
 def shown_by(world: World, candidates: list[SpanSeen]) -> SpanSeen | None:
     """Of the spans around one call, the outermost that tells anything."""
-    return next((seen for seen in candidates if seen.messages or world.span(logs_key(seen.project, seen.place), limit=1)), None)
+    return next((seen for seen in candidates if seen.messages or logged(world, seen)), None)

@@ -34,6 +34,7 @@ class Fold:
         self.joining = Joining(world, self.nodes, self.structure, self.tasks)
 
     def take(self, events: Sequence[SpanSeen | LogTold]) -> None:
+        self.nodes.expect(events)
         fresh = [node for event in events if isinstance(event, SpanSeen) and (node := self._admit(event)) is not None]
         for event in events:
             if isinstance(event, LogTold):

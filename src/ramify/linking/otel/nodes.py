@@ -1,15 +1,16 @@
 """Spans as a fold keeps them: each in a sheet of its own, found by its place, with the spans below it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ramify.linking.keys import NEWEST, Entry
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Sheet, ToolCall
-from ramify.model.otel_event import CLIENT_RUN, NO_CONTENT, SpanSeen
+from ramify.model.otel_event import CLIENT_RUN, MODEL, NO_CONTENT, LogTold, SpanSeen
 
 Place = tuple[str, str]
 """A project, and a span's place in it: nothing links across projects."""
@@ -39,6 +40,17 @@ def sheet_id(project: str, place: str) -> str:
 def load(world: World, project: str, place: str) -> Node | None:
     sheet = world.get("sheets", sheet_id(project, place)) if place else None
     return _decode(sheet.state) if isinstance(sheet, Sheet) else None
+
+
+def place_key(kind: str, project: str, place: str) -> int:
+    """Keys of one trace stand together, so that those of a batch are read at once."""
+    return key(kind, project, trace_of(place), place)
+
+
+def entries(world: World, place: int) -> list[Entry]:
+    """All of a key's: what is remembered, unless there are so many that only the newest are."""
+    found = world.find(place)
+    return found if len(found) < NEWEST else world.span(place)
 
 
 def trace_of(place: str) -> str:
@@ -83,6 +95,14 @@ class Nodes:
         self._kids: dict[Place, list[str]] = {}
         self._changed: dict[Place, Node] = {}
 
+    def expect(self, events: Sequence[SpanSeen | LogTold]) -> None:
+        """Reads what is known around new spans at once."""
+        spans = [event for event in events if isinstance(event, SpanSeen)]
+        keys = [place_key("otel-kids", seen.project, place) for seen in spans for place in (seen.place, seen.parent) if place]
+        keys += [place_key("otel-asks", seen.project, seen.place) for seen in spans if seen.role == MODEL]
+        keys += [key("otel-runs", seen.project, trace_of(seen.place), seen.tool_call) for seen in spans if seen.tool_call]
+        self.world.prefetch(keys)
+
     def get(self, project: str, place: str) -> Node | None:
         if not place:
             return None
@@ -98,7 +118,7 @@ class Nodes:
         """Oldest first."""
         project, place = node.seen.project, node.seen.place
         if (project, place) not in self._kids:
-            self._kids[project, place] = [ref for _, ref in self.world.span(key("otel-kids", sheet_id(project, place)))]
+            self._kids[project, place] = [ref for _, ref in entries(self.world, place_key("otel-kids", project, place))]
         for kid in self._kids[project, place]:
             if (found := self.get(project, kid)) is not None:
                 yield found
@@ -125,7 +145,7 @@ class Nodes:
     def _mark(self, seen: SpanSeen, there: bool) -> None:
         if seen.parent:
             put = self.world.mark if there else self.world.unmark
-            put(key("otel-kids", sheet_id(seen.project, seen.parent)), seen.opened, seen.place)
+            put(place_key("otel-kids", seen.project, seen.parent), seen.opened, seen.place)
             self._kids.pop((seen.project, seen.parent), None)
 
     def save(self) -> None:

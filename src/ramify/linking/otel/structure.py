@@ -133,6 +133,8 @@ class Structure:
 
     def standing(self, node: Node) -> Standing:
         """From the top down, without recursion: a chain of spans can be long."""
+        if (known := self._standing.get((node.seen.project, node.seen.place))) is not None:
+            return known
         way: list[Node] = []
         passed: set[str] = set()  # spans may stand above themselves, if a sender says so
         above: Node | None = node

@@ -3,7 +3,19 @@
 import msgspec
 from msgspec import Struct
 
-from ramify.linking.otel.nodes import Node, Nodes, call_id, is_client_run, span_of, tool_id, tool_row, trace_of, wire_tool
+from ramify.linking.otel.nodes import (
+    Node,
+    Nodes,
+    call_id,
+    entries,
+    is_client_run,
+    place_key,
+    span_of,
+    tool_id,
+    tool_row,
+    trace_of,
+    wire_tool,
+)
 from ramify.linking.otel.structure import Structure
 from ramify.linking.otel.tasks import PROTOCOL, Tasks
 from ramify.linking.world import World, key
@@ -44,8 +56,7 @@ class Tools:
         self.nodes = nodes
         self.structure = structure
         self.tasks = tasks
-        self._runs: dict[tuple[str, str], Node] = {}  # by row
-        self._told: dict[tuple[str, str, str], None] = {}  # project, trace, native: nobody has run them in a span
+        self._stirred: dict[tuple[str, str, str], None] = {}  # project, trace, and its own id or its span's place
         self._fresh: dict[str, None] = {}
 
     # -- taking in -----------------------------------------------------------------------------------------------------
@@ -62,7 +73,7 @@ class Tools:
         seen, trace = node.seen, trace_of(node.seen.place)
         for asked in content.asked:
             spoken = self.spoken(seen.project, trace, asked.id)
-            self.world.mark(key("otel-asks", f"{seen.project}:{seen.place}"), 0, asked.id)
+            self.world.mark(place_key("otel-asks", seen.project, seen.place), 0, asked.id)
             if not spoken.asked_in or (seen.closed, seen.place) < (spoken.asked_at, spoken.asked_in):
                 spoken.asked_at, spoken.asked_in, spoken.observation = seen.closed, seen.place, seen.observation
                 spoken.name, spoken.args = asked.name, asked.args
@@ -81,26 +92,26 @@ class Tools:
     def _keep(self, project: str, trace: str, native: str, spoken: Spoken) -> None:
         at = max(spoken.asked_at, spoken.returned_at)
         self.world.save("sheets", Sheet(f"said:{project}:{trace}:{native}", "otel-said", at, spoken.observation, _encode(spoken)))
-        self._told[project, trace, native] = None
+        self._stirred[project, trace, native] = None
 
     # -- judging -------------------------------------------------------------------------------------------------------
 
     def put(self, node: Node) -> None:
         """Another witness of the same run makes no row; nor does what runs inside a tool call of the Claude client."""
         seen = node.seen
-        around = self.structure.inner_of(node) or (seen.place if self._in_client(node) else "")
-        row = "" if around else tool_row(self.world, seen)
-        if node.table == "tools" and node.row and node.row != row:
-            self._drop(node.row)
-        if around:
+        around = self.structure.inner_of(node)
+        if around or self._in_client(node):
             node.table = node.row = node.task = ""
             outer = self.nodes.get(seen.project, around)
-            if outer is not None and outer is not node:
-                self._runs[seen.project, tool_row(self.world, outer.seen)] = outer
+            if outer is not None:
+                self._stir(outer)
         else:
-            node.table, node.row, node.task = "tools", row, self.tasks.owner(node)
-            self._runs[seen.project, row] = node
+            node.table, node.row, node.task = "tools", tool_row(self.world, seen), self.tasks.owner(node)
+        self._stir(node)
         self.nodes.changed(node)
+
+    def _stir(self, node: Node) -> None:
+        self._stirred[node.seen.project, trace_of(node.seen.place), node.seen.tool_call or node.seen.place] = None
 
     def _in_client(self, node: Node) -> bool:
         above = self.nodes.get(node.seen.project, self.structure.standing(node).owner)
@@ -109,29 +120,31 @@ class Tools:
     def asked_by(self, node: Node) -> None:
         """Of a call that is placed: whatever it asked for stands where it stands, unless a span ran it."""
         seen = node.seen
-        for _, native in self.world.span(key("otel-asks", f"{seen.project}:{seen.place}")):
-            self._told[seen.project, trace_of(seen.place), native] = None
+        for _, native in entries(self.world, place_key("otel-asks", seen.project, seen.place)):
+            self._stirred[seen.project, trace_of(seen.place), native] = None
 
     def met(self, node: Node, native: str) -> None:
         """The wire shows who asked for it: whatever spans made of it is looked at again."""
         trace = trace_of(node.seen.place)
-        self._told[node.seen.project, trace, native] = None
+        self._stirred[node.seen.project, trace, native] = None
         for _, place in self.world.span(runs_key(node.seen.project, trace, native)):
             if (run := self.nodes.get(node.seen.project, place)) is not None:
                 self.put(run)
 
     def settle(self) -> None:
         """Before the tasks are written: these count in them."""
-        for project, trace, native in list(self._told):
-            runs = [self.nodes.get(project, place) for _, place in self.world.span(runs_key(project, trace, native))]
-            own = [one for one in runs if one is not None and one.table == "tools"]
-            if own:
-                self._runs.setdefault((project, own[0].row), own[0])
+        for project, trace, native in self._stirred:
+            run = self._run_of(project, trace, native)
+            if run is not None:
+                self._put_run(run)
             else:
                 self._put_told(project, trace, native)
-        for node in self._runs.values():
-            if node.table == "tools":
-                self._put_run(node)
+
+    def _run_of(self, project: str, trace: str, native: str) -> Node | None:
+        """Of several runs under one id, the earliest."""
+        places = [native] if is_place(native, trace) else [place for _, place in entries(self.world, runs_key(project, trace, native))]
+        runs = [node for place in places if (node := self.nodes.get(project, place)) is not None and node.table == "tools"]
+        return min(runs, key=lambda node: (node.seen.opened, node.seen.place), default=None)
 
     def finish(self) -> None:
         """When the tasks stand: which of them a call started, and whose it is."""
@@ -203,7 +216,7 @@ class Tools:
     def _name_tasks(self, row: ToolCall) -> None:
         owner = self.world.task(row.task)
         agent = owner.agent if owner is not None else ""
-        children = [task for _, ref in self.world.span(key("otel-children", row.id)) if (task := self.world.task(ref)) is not None]
+        children = [task for _, ref in entries(self.world, key("otel-children", row.id)) if (task := self.world.task(ref)) is not None]
         ordered = tuple(task.id for task in sorted(children, key=lambda task: (task.opened, task.id)))
         if (row.children, row.agent_name) != (ordered, agent):
             row.children, row.agent_name = ordered, agent
@@ -235,5 +248,10 @@ class Tools:
         return found
 
 
+def is_place(native: str, trace: str) -> bool:
+    """Whether it is no id of its own but a span's."""
+    return native.startswith(f"{trace}-")
+
+
 def runs_key(project: str, trace: str, native: str) -> int:
-    return key("otel-runs", f"{project}:{trace}:{native}")
+    return key("otel-runs", project, trace, native)

@@ -240,7 +240,10 @@ class Read(Struct):
 
     def first(self, names: tuple[str, ...]) -> Any:
         """The first of these attributes that is there."""
-        return next((value for name in names if (value := self.attributes.get(name)) is not None), None)
+        for name in names:
+            if (value := self.attributes.get(name)) is not None:
+                return value
+        return None
 
     def events(self) -> Iterator[tuple[str, Attributes]]:
         for event in self.span.events:

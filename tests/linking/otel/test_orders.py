@@ -1,0 +1,126 @@
+"""Spans in any order, cut into any requests, some of them twice: the same rows, and never an orphan on the way."""
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ramify.ingest import Ingest
+from ramify.model.observation import Observation
+from ramify.query.service import Questions
+from ramify.storage.sqlite import Sqlite, open_sqlite
+from tests import story
+from tests.spans import CLIENT, INTERNAL, SERVER, Span, agent, chat, records, span, tool
+
+OTHER = "1bf7651916cd43dd8448eb211c80319d"
+
+
+def rows_after(batches: list[list[Observation]]) -> tuple[Sqlite, dict[str, dict[str, Any]]]:
+    store = open_sqlite("memory:")
+    ingest = Ingest(store)
+    for batch in batches:
+        ingest.step(batch)
+    return store, story.rows(store)
+
+
+def cut(seen: list[Observation], seed: int) -> list[list[Observation]]:
+    chance = random.Random(seed)
+    mixed = [*seen, *chance.sample(seen, len(seen) // 3)]
+    chance.shuffle(mixed)
+    found: list[list[Observation]] = []
+    while mixed:
+        size = chance.choice((1, 1, 2, 5, 20))
+        found.append(mixed[:size])
+        mixed = mixed[size:]
+    return found
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> list[Span]:
+    """Any tree of any spans, with holes, second roots and parents in other processes."""
+    spans: list[Span] = []
+    for number in range(draw(st.integers(1, 14))):
+        name = f"s{number}"
+        parent = draw(st.sampled_from(["", "gone", *(one["name"] for one in spans)])) if spans else draw(st.sampled_from(["", "gone"]))
+        kind = draw(st.sampled_from((INTERNAL, INTERNAL, SERVER, CLIENT)))
+        flags = draw(st.sampled_from((257, 257, 769)))
+        more: dict[str, Any] = {"start": number, "end": 100 + number, "kind": kind, "flags": flags}
+        match draw(st.sampled_from(("agent", "chat", "chat", "tool", "plain", "workflow", "claim"))):
+            case "agent":
+                spans.append(agent(name, parent, **more))
+            case "claim":
+                spans.append(agent(name, parent, attributes={"gen_ai.usage.input_tokens": 7}, **more))
+            case "chat":
+                asked = [{"role": "user", "parts": [{"type": "text", "content": f"words {number}"}]}]
+                calls = [{"role": "assistant", "parts": [{"type": "tool_call", "id": f"call{number % 3}", "name": "look", "arguments": {}}]}]
+                said = {"gen_ai.input.messages": asked, "gen_ai.output.messages": calls}
+                spans.append(chat(name, parent, attributes=said if draw(st.booleans()) else {}, **more))
+            case "tool":
+                called = draw(st.sampled_from(("look", "go")))
+                native = {"gen_ai.tool.call.id": f"call{number % 3}"} if draw(st.booleans()) else {}
+                spans.append(tool(name, parent, called, attributes=native, **more))
+            case "workflow":
+                spans.append(span(name, parent, attributes={"openinference.span.kind": "CHAIN"}, **more))
+            case _:
+                spans.append(span(name, parent, **more))
+        if draw(st.integers(0, 9)) == 0:  # sent again, with more to say
+            last = spans[-1]
+            spans.append({**last, "endTimeUnixNano": str(int(last["endTimeUnixNano"]) + 1000), "status": {"code": 2}})
+    return spans
+
+
+@settings(max_examples=300, deadline=None)
+@given(traces(), st.integers(0, 1000))
+def test_any_order_any_cut_and_twice(spans: list[Span], seed: int) -> None:
+    seen = [record for one in spans for record in records([one])]
+    _, whole = rows_after([seen])
+    _, pieces = rows_after(cut(seen, seed))
+    assert story.row_differences(whole, pieces) == []
+
+
+@settings(max_examples=80, deadline=None)
+@given(traces(), st.integers(0, 1000))
+def test_no_orphan_on_any_first_paint_and_nothing_counted_twice(spans: list[Span], seed: int) -> None:
+    seen = [record for one in spans for record in records([one])]
+    store = open_sqlite("memory:")
+    ingest, questions = Ingest(store), Questions(store)
+    for batch in cut(seen, seed):
+        ingest.step(batch)
+        for task in questions.tasks(limit=0)["items"]:
+            assert "orphan" not in task["flags"]
+            assert task["link"] is None or questions.task(task["link"]["parent"])
+        for row in questions.conversations(limit=0)["items"]:
+            tree = questions.tree(row["id"])
+            assert tree["unattached"] == []
+            assert sum(root["tree_usage"]["input"] for root in tree["roots"]) == row["usage"]["input"]
+    calls = questions.calls(limit=0)["items"]
+    assert {call["task"] for call in calls} <= {task["id"] for task in questions.tasks(limit=0)["items"]}
+
+
+STORY = [
+    agent("planner", end=1000, attributes={"gen_ai.conversation.id": "c1"}),
+    chat("chat1", "planner", start=10, end=100),
+    tool("deleg", "planner", start=110, end=900, attributes={"gen_ai.tool.call.id": "call_1"}),
+    agent("worker", "deleg", start=120, end=800),
+    chat("chat2", "worker", start=130, end=200),
+    tool("bash", "worker", start=210, end=300),
+    chat("chat3", "planner", start=910, end=990),
+]
+
+
+@pytest.mark.parametrize("at", range(len(STORY) + 1))
+def test_a_request_split_at_every_span(at: int) -> None:
+    seen = [record for one in STORY for record in records([one])]
+    _, whole = rows_after([seen])
+    _, split = rows_after([batch for batch in (seen[:at], seen[at:]) if batch])
+    assert story.row_differences(whole, split) == []
+
+
+def test_two_traces_of_one_conversation() -> None:
+    other = [agent("second", trace=OTHER, attributes={"gen_ai.conversation.id": "c1"}), chat("more", "second", trace=OTHER)]
+    seen = [record for one in [*STORY, *other] for record in records([one])]
+    store, _ = rows_after(cut(seen, 3))
+    conversations = Questions(store).conversations(limit=0)["items"]
+    assert [(row["roots"], row["tasks"]) for row in conversations] == [(2, 3)]
