@@ -1,6 +1,6 @@
 """Every id by which somebody else knows a row, as its own protocol writes it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ramify.model.entity import Call, Conversation, Entity, NativeRef, Operation, Task, ToolCall
 from ramify.storage.base import Ref
@@ -11,6 +11,10 @@ def refs_of(rows: Mapping[tuple[str, str], Entity | None]) -> list[Ref]:
     found: list[Ref] = []
     for (table, id), row in rows.items():
         match row:
+            case Call() if row.protocol:
+                named = [(f"{row.protocol}:message", row.message), (f"{row.protocol}:request", row.request_id)]
+                found += [Ref(value, kind, table, id) for kind, value in named if value]
+                found += span_refs(table, id, row.details.get("spans", ()))
             case Call():
                 found += [
                     Ref(value, kind, table, id)
@@ -22,6 +26,7 @@ def refs_of(rows: Mapping[tuple[str, str], Entity | None]) -> list[Ref]:
             case ToolCall() if row.protocol:
                 values = {row.native, row.details.get("ref", row.native)}
                 found += native_refs(table, id, [NativeRef(row.protocol, "call", value) for value in sorted(values)])
+                found += span_refs(table, id, row.details.get("spans", ()))
             case ToolCall():
                 found.append(Ref(row.native, "claude:tool_use", table, id))
             case Task() | Conversation() if row.protocol:
@@ -35,6 +40,10 @@ def refs_of(rows: Mapping[tuple[str, str], Entity | None]) -> list[Ref]:
             case _:
                 pass
     return found
+
+
+def span_refs(table: str, id: str, spans: Iterable[str]) -> list[Ref]:
+    return [Ref(span, "otel:span", table, id) for span in spans]
 
 
 def native_refs(table: str, id: str, refs: Sequence[NativeRef]) -> list[Ref]:

@@ -14,6 +14,7 @@ from ramify.ingest import Ingest
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation
 from ramify.query.service import Ambiguous, Answer, BadQuestion, NotFound, Questions
+from ramify.storage.base import StoreDown
 from ramify.storage.sqlite import open_sqlite
 from ramify.web.app import make_app
 from ramify.web.served import Batch, Serve
@@ -113,6 +114,7 @@ class Small:
         self.token = token
         self.acts: list[tuple[str, ...]] = []
         self.observed: list[Observation] = []
+        self.problem: StoreDown | None = None
         self.project = "default"
         self.news = News()
         self.session_secret = b"a secret of the store's own"
@@ -140,6 +142,11 @@ class Small:
 
     def observe(self, seen: Observation) -> None:
         self.observed.append(seen)
+
+    def commit(self, batch: Sequence[Observation]) -> None:
+        if self.problem is not None:
+            raise self.problem
+        self.observed += batch
 
     async def answer(self, id: str, text: str, data: Any) -> Answer:
         self.acts.append(("answer", id, text or repr(data)))
@@ -178,5 +185,7 @@ class Small:
 
 @asynccontextmanager
 async def serving(small: Small) -> AsyncIterator[Client]:
-    async with TestClient(TestServer(make_app(small), host="127.0.0.1")) as client:
+    server = TestServer(make_app(small), host="127.0.0.1")
+    await server.start_server(auto_decompress=False)  # as the real one
+    async with TestClient(server) as client:
         yield client

@@ -124,7 +124,9 @@ def call_kind(call: Call) -> str:
 
 def call_refs(call: Call) -> list[Shape]:
     if call.protocol:
-        return [ref(call.protocol, "message", call.message)] if call.message else []
+        own = [("message", call.message), ("request", call.request_id)]
+        spans = [ref("otel", "span", place) for place in call.details.get("spans", ())]
+        return [ref(call.protocol, kind, value) for kind, value in own if value] + spans
     refs = [("capture", "exchange", call.exchange), ("claude", "message", call.message), ("claude", "request", call.request_id)]
     refs += [("claude", "session", call.session), ("claude", "agent", call.agent)]
     return [ref(*one) for one in refs if one[2]]

@@ -9,6 +9,9 @@ from ramify.model.entity import Message, Note, Task
 from ramify.model.otel_event import LogTold, Said, SpanSeen
 
 
+ANSWERS = 1000  # records of one moment: an answer stands behind what was asked
+
+
 def message_id(project: str, place: str, number: int) -> str:
     return ids.short("msg", project, "otel", place, number)
 
@@ -26,7 +29,8 @@ def put_messages(world: World, seen: SpanSeen, before: int) -> None:
 def put_log(world: World, told: LogTold) -> None:
     for number, said in enumerate(told.content.said):
         id = ids.short("msg", told.project, "otel-log", told.place, told.observation, said.blocks, number)
-        _put(world, told.project, id, said, told.at, number, told.observation)
+        place = number + (ANSWERS if said.role == "assistant" else 0)
+        _put(world, told.project, id, said, told.at, place, told.observation)
         world.mark(logs_key(told.project, told.place), told.at, id)
         world.add(key("otel-logged", told.project), 0, "")
 

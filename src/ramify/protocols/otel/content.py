@@ -101,7 +101,7 @@ def listed(value: Any, role: str) -> list[Message]:
     found = parsed(value)
     if isinstance(found, str):
         return [{"role": role, "content": found}] if text(found) else []
-    items = found if isinstance(found, list) else [found] if isinstance(found, dict) else []
+    items = [parsed(one) for one in found] if isinstance(found, list) else [found] if isinstance(found, dict) else []
     if items and all(isinstance(one, dict) and "type" in one and "role" not in one for one in items):
         return [{"role": role, "parts": items}]  # instructions are parts of one message
     return [one for one in items if isinstance(one, dict)]
