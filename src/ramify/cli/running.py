@@ -19,6 +19,7 @@ from ramify.cli.parser import Parser, add_color, add_settings
 from ramify.cli.safe_text import one_line
 from ramify.cli.session import Part, Session
 from ramify.cli.settling import wait_until_settled
+from ramify.cli.telemetry import telemetry
 from ramify.cli.words import moment
 from ramify.model.mistake import UserMistake
 from ramify.settings import BY_NAME, SETTINGS, is_loopback
@@ -71,10 +72,10 @@ def wanted(words: list[str]) -> list[str]:
 
 
 def captured(environment: Mapping[str, str], address: str) -> dict[str, str]:
-    """What a client needs; custom headers and all else are the user's own."""
+    """What a client needs, and what it may tell of itself; custom headers and all else are the user's own."""
     before = environment.get(OPENAI, "").rstrip("/")
     version = VERSION if not before or before.endswith(VERSION) or same_place(before, address) else ""
-    return {**environment, BASE: address, OPENAI: f"{address}/openai{version}"}
+    return {**environment, **telemetry(environment, address), BASE: address, OPENAI: f"{address}/openai{version}"}
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from ramify.model.event import (
     Event,
-    Hint,
     MessageSaid,
     ModelAnswered,
     Place,
@@ -25,11 +24,9 @@ from ramify.model.observation import Record
 from ramify.model.otel_event import SpanSeen
 from ramify.model.prices import Tokens
 from ramify.protocols.anthropic.normal import read_part, read_use
+from ramify.protocols.claude.hooks import author_of
 from ramify.protocols.otel.request import moment
 from ramify.protocols.otel.wire import Attributes, Log, Read, attributes_of, number, parsed, plain, text, truth
-
-TYPED = Hint("human", reason="a prompt was submitted")
-AGENT_TOOLS = ("Agent", "Task")
 
 
 def is_own(scope: str) -> bool:
@@ -153,7 +150,7 @@ def prompted(attributes: Attributes, record: Record, scope: Scope, at: int) -> l
         return []
     blocks = ({"type": "text", "text": words},)
     part = read_part({"role": "user", "content": list(blocks)})
-    return [MessageSaid(scope, record.source, record.id, at, part, blocks, TYPED, Place(id))]
+    return [MessageSaid(scope, record.source, record.id, at, part, blocks, author_of(words.lstrip(), ""), Place(id))]
 
 
 def requested(attributes: Attributes, record: Record, scope: Scope, at: int) -> list[Event]:
