@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from bench import a2a, emit, ingest, latency, mesh_questions, page, questions
+from bench import a2a, emit, ingest, latency, mesh_questions, otlp, page, questions
 
 
 def main() -> None:
@@ -14,6 +14,8 @@ def main() -> None:
     a2a.main()
     print("\nHow fast it is linked and stored:\n", flush=True)
     ingest.main()
+    print("\nHow fast spans are taken, ten thousand of one trace:\n", flush=True)
+    otlp.main()
     print("\nWhat telling an event costs a program:\n", flush=True)
     emit.main()
     print("\nHow fast questions are answered:\n", flush=True)

@@ -180,6 +180,10 @@ class World:
         self._meet(table, row.id)
         self._rows[table, row.id] = self.dirty[table, row.id] = row
 
+    def lacks(self, table: str, id: str) -> None:
+        """Nobody can have written it."""
+        self._rows.setdefault((table, id), None)
+
     def drop(self, table: str, id: str) -> None:
         self._meet(table, id)
         self._rows[table, id] = self.dirty[table, id] = None

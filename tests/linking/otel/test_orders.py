@@ -71,7 +71,7 @@ def traces(draw: st.DrawFn) -> list[Span]:
     return spans
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(traces(), st.integers(0, 1000))
 def test_any_order_any_cut_and_twice(spans: list[Span], seed: int) -> None:
     seen = [record for one in spans for record in records([one])]
@@ -80,7 +80,7 @@ def test_any_order_any_cut_and_twice(spans: list[Span], seed: int) -> None:
     assert story.row_differences(whole, pieces) == []
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(traces(), st.integers(0, 1000))
 def test_no_orphan_on_any_first_paint_and_nothing_counted_twice(spans: list[Span], seed: int) -> None:
     seen = [record for one in spans for record in records([one])]

@@ -111,6 +111,14 @@ class Calls:
                 row = self.world.call(call_id(node_there.seen)) if node_there is not None else None
                 if row is not None and row.id not in self._put:
                     self._place(row, task)
+        for id in self.tasks.rehung:
+            self._show_again(self.world.task(id))
+
+    def _show_again(self, task: Task | None) -> None:
+        for _, place in self.world.span(key("otel-in", task.id)) if task is not None else ():
+            node = self.nodes.get(task.project, place) if task is not None else None
+            if node is not None and task is not None and node.row not in self._put:
+                self._show(node, self.structure.wrappers(node), task, node.seen.model)
 
     def _moved_tasks(self) -> list[Task]:
         """All calls of a task stand where it stands: one of them tells whether it has moved."""

@@ -1,5 +1,7 @@
 """What was said in a model call: rows that belong to its span, and are shown where the call stands."""
 
+from functools import lru_cache
+
 import msgspec
 
 from ramify.linking.otel.nodes import entries, place_key
@@ -8,10 +10,10 @@ from ramify.model import ids
 from ramify.model.entity import Message, Note, Task
 from ramify.model.otel_event import LogTold, Said, SpanSeen
 
-
 ANSWERS = 1000  # records of one moment: an answer stands behind what was asked
 
 
+@lru_cache(8192)
 def message_id(project: str, place: str, number: int) -> str:
     return ids.short("msg", project, "otel", place, number)
 
@@ -73,14 +75,9 @@ def show(world: World, seen: SpanSeen, task: Task | None, model: str) -> None:
 
 def _show(world: World, id: str, task: Task | None, model: str) -> None:
     line = task.id if task is not None else ""
-    note = world.get("notes", id)
-    if isinstance(note, Note):
-        if (note.task, note.model) != (line, model):
-            note.task, note.model, note.agent_name = line, model, task.agent if task is not None else ""
-            world.save("notes", note)
-        return
     row = world.message(id)
     if row is None:
+        _show_note(world, id, task, model)
         return
     author, reason, writer = row.author, row.reason, row.author_id
     if row.role == "user":
@@ -93,6 +90,13 @@ def _show(world: World, id: str, task: Task | None, model: str) -> None:
     if (row.line, row.author, row.reason, row.author_id) != (line, author, reason, writer):
         row.line, row.author, row.reason, row.author_id = line, author, reason, writer
         world.save("messages", row)
+
+
+def _show_note(world: World, id: str, task: Task | None, model: str) -> None:
+    note, line = world.get("notes", id), task.id if task is not None else ""
+    if isinstance(note, Note) and (note.task, note.model) != (line, model):
+        note.task, note.model, note.agent_name = line, model, task.agent if task is not None else ""
+        world.save("notes", note)
 
 
 def _only_results(row: Message) -> bool:

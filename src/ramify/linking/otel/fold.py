@@ -170,6 +170,7 @@ class Fold:
                 self.tasks.clear(node)
             case "calls":
                 self.calls.clear(node)
+                self.tools.asked_by(node)
             case _:
                 pass
 

@@ -42,6 +42,8 @@ class Joining:
     def wire_of(self, node: Node, around: list[Node]) -> Call | None:
         """The same call on the wire: by the span that it was sent in, its request's id or its answer's."""
         world, project = self.world, node.seen.project
+        if not world.find(key("free-wire", project)):
+            return None
         found = [call for one in (node, *around) for call in traced_calls(world, project, one.seen.place)]
         for one in (node, *around):
             if one.seen.request_id:
@@ -105,7 +107,9 @@ def fits(node: Node, call: Call) -> bool:
 
 
 def note_request(world: World, call: Call) -> None:
-    """A request that names the span inside which it was sent."""
+    """A request of a client without sessions, and one that names the span inside which it was sent."""
+    if not call.session:
+        world.add(key("free-wire", call.project), 0, "")
     if call.span:
         world.mark(key("span-calls", f"{call.project}:{call.span}"), call.started, call.id)
         world.add(key("traced", call.project), 0, "")

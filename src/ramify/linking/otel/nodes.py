@@ -1,6 +1,8 @@
 """Spans as a fold keeps them: each in a sheet of its own, found by its place, with the spans below it."""
 
+from bisect import insort
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import msgspec
 from msgspec import Struct
@@ -12,6 +14,7 @@ from ramify.model import ids
 from ramify.model.entity import Sheet, ToolCall
 from ramify.model.otel_event import CLIENT_RUN, MODEL, NO_CONTENT, LogTold, SpanSeen
 
+TRACE = 32  # characters of a trace's id
 Place = tuple[str, str]
 """A project, and a span's place in it: nothing links across projects."""
 
@@ -54,21 +57,32 @@ def entries(world: World, place: int) -> list[Entry]:
 
 
 def trace_of(place: str) -> str:
-    return place.partition("-")[0]
+    return place[:TRACE]
 
 
 def span_of(place: str) -> str:
-    return place.partition("-")[2]
+    return place[TRACE + 1 :]
 
 
 def task_id(seen: SpanSeen) -> str:
-    return ids.short("task", seen.project, "otel", seen.task or seen.place)
+    return _named_task(seen.project, seen.task or seen.place)
+
+
+@lru_cache(8192)
+def _named_task(project: str, native: str) -> str:
+    return ids.short("task", project, "otel", native)
 
 
 def call_id(seen: SpanSeen) -> str:
-    return ids.short("call", seen.project, "otel", seen.place)
+    return _placed_call(seen.project, seen.place)
 
 
+@lru_cache(8192)
+def _placed_call(project: str, place: str) -> str:
+    return ids.short("call", project, "otel", place)
+
+
+@lru_cache(8192)
 def tool_id(project: str, trace: str, native: str) -> str:
     return ids.short("tool", project, "otel", trace, native)
 
@@ -82,6 +96,8 @@ def tool_row(world: World, seen: SpanSeen) -> str:
 
 def wire_tool(world: World, project: str, native: str) -> ToolCall | None:
     """Clients that have sessions report their tool calls themselves: only those without are looked for."""
+    if not world.find(key("free-wire", project)):
+        return None
     tool = world.tool(ids.tool_call_id(project, "", native))
     return tool if tool is not None and tool.call else None
 
@@ -92,7 +108,7 @@ class Nodes:
     def __init__(self, world: World) -> None:
         self.world = world
         self._known: dict[Place, Node | None] = {}
-        self._kids: dict[Place, list[str]] = {}
+        self._kids: dict[Place, list[Entry]] = {}
         self._changed: dict[Place, Node] = {}
 
     def expect(self, events: Sequence[SpanSeen | LogTold]) -> None:
@@ -100,7 +116,12 @@ class Nodes:
         spans = [event for event in events if isinstance(event, SpanSeen)]
         keys = [place_key("otel-kids", seen.project, place) for seen in spans for place in (seen.place, seen.parent) if place]
         keys += [place_key("otel-asks", seen.project, seen.place) for seen in spans if seen.role == MODEL]
-        keys += [key("otel-runs", seen.project, trace_of(seen.place), seen.tool_call) for seen in spans if seen.tool_call]
+        keys += [
+            key(kind, seen.project, trace_of(seen.place), seen.tool_call)
+            for seen in spans
+            if seen.tool_call
+            for kind in ("otel-runs", "otel-said")
+        ]
         self.world.prefetch(keys)
 
     def get(self, project: str, place: str) -> Node | None:
@@ -118,8 +139,8 @@ class Nodes:
         """Oldest first."""
         project, place = node.seen.project, node.seen.place
         if (project, place) not in self._kids:
-            self._kids[project, place] = [ref for _, ref in entries(self.world, place_key("otel-kids", project, place))]
-        for kid in self._kids[project, place]:
+            self._kids[project, place] = list(entries(self.world, place_key("otel-kids", project, place)))
+        for _, kid in self._kids[project, place]:
             if (found := self.get(project, kid)) is not None:
                 yield found
 
@@ -132,6 +153,10 @@ class Nodes:
         if known is not None and not is_better(seen, known.seen):
             return None
         node = known or Node(seen)
+        if known is None:  # what is certainly absent is not looked for
+            self.world.lacks("calls", call_id(seen))
+            if not seen.task:
+                self.world.lacks("tasks", task_id(seen))
         bare = replace(seen, content=NO_CONTENT)
         if known is not None and (known.seen.parent, known.seen.opened) != (seen.parent, seen.opened):
             self._mark(known.seen, False)
@@ -146,7 +171,11 @@ class Nodes:
         if seen.parent:
             put = self.world.mark if there else self.world.unmark
             put(place_key("otel-kids", seen.project, seen.parent), seen.opened, seen.place)
-            self._kids.pop((seen.project, seen.parent), None)
+            known = self._kids.get((seen.project, seen.parent))
+            if known is not None and there:
+                insort(known, (seen.opened, seen.place))
+            elif known is not None:
+                known.remove((seen.opened, seen.place))
 
     def save(self) -> None:
         for (project, place), node in self._changed.items():

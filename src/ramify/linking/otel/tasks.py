@@ -41,6 +41,7 @@ class Tasks:
         self.wanted: dict[str, Node | None] = {}  # None: as it was, with other sums
         self.sums: dict[str, Sum] = {}
         self.gone: dict[str, str] = {}  # and what stands for it now
+        self.rehung: dict[str, None] = {}  # tasks that stand under another one now: somebody else asked
         self.retooled: dict[str, None] = {}  # tool calls whose children are others now
 
     # -- which task ----------------------------------------------------------------------------------------------------
@@ -173,9 +174,11 @@ class Tasks:
     def _attach(self, row: Task, link: Link | None) -> None:
         self._retie(row, link)
         row.prompt_author = "agent" if link is not None else "human" if row.prompt else "unknown"
+        before = row.parent
         if not adoption.put(self.world, row, link):
             adoption.put(self.world, row, None)
-        self.world.save("tasks", row)
+        if row.parent != before:
+            self.rehung[row.id] = None
 
     def _retie(self, row: Task, link: Link | None) -> None:
         was, now = row.found.via_id if row.found is not None else "", link.via_id if link is not None else ""

@@ -20,7 +20,7 @@ from ramify.linking.otel.structure import Structure
 from ramify.linking.otel.tasks import PROTOCOL, Tasks
 from ramify.linking.world import World, key
 from ramify.model.entity import Sheet, ToolCall
-from ramify.model.otel_event import Content
+from ramify.model.otel_event import Content, SpanSeen
 from ramify.model.usage import NOTHING
 
 STATUS = {"completed": "ok", "failed": "error", "canceled": "canceled", "working": "running"}
@@ -43,6 +43,7 @@ class Spoken(Struct, array_like=True):
     returned_in: str = ""
     result: bytes = b""
     failed: bool = False
+    asked_from: int = 0
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -74,24 +75,28 @@ class Tools:
         for asked in content.asked:
             spoken = self.spoken(seen.project, trace, asked.id)
             self.world.mark(place_key("otel-asks", seen.project, seen.place), 0, asked.id)
-            if not spoken.asked_in or (seen.closed, seen.place) < (spoken.asked_at, spoken.asked_in):
+            if is_earlier(seen, spoken.asked_from, spoken.asked_in):
                 spoken.asked_at, spoken.asked_in, spoken.observation = seen.closed, seen.place, seen.observation
+                spoken.asked_from = seen.opened
                 spoken.name, spoken.args = asked.name, asked.args
             self._keep(seen.project, trace, asked.id, spoken)
         for returned in content.returned:
             spoken = self.spoken(seen.project, trace, returned.id)
-            if not spoken.returned_in or (seen.opened, seen.place) < (spoken.returned_at, spoken.returned_in):
+            if is_earlier(seen, spoken.returned_at, spoken.returned_in):
                 spoken.returned_at, spoken.returned_in = seen.opened, seen.place
                 spoken.result, spoken.failed = returned.result, returned.failed
             self._keep(seen.project, trace, returned.id, spoken)
 
     def spoken(self, project: str, trace: str, native: str) -> Spoken:
+        if not self.world.find(said_key(project, trace, native)):
+            return Spoken()
         sheet = self.world.get("sheets", f"said:{project}:{trace}:{native}")
         return _spoken(sheet.state) if isinstance(sheet, Sheet) else Spoken()
 
     def _keep(self, project: str, trace: str, native: str, spoken: Spoken) -> None:
         at = max(spoken.asked_at, spoken.returned_at)
         self.world.save("sheets", Sheet(f"said:{project}:{trace}:{native}", "otel-said", at, spoken.observation, _encode(spoken)))
+        self.world.add(said_key(project, trace, native), 0, "")
         self._stirred[project, trace, native] = None
 
     # -- judging -------------------------------------------------------------------------------------------------------
@@ -151,7 +156,7 @@ class Tools:
         for id in self.tasks.retooled | self._fresh:
             row = self.world.tool(id)
             if row is not None and row.protocol == PROTOCOL:
-                self._name_tasks(row)
+                self._name_tasks(row, id in self.tasks.retooled)
 
     def _put_run(self, node: Node) -> None:
         seen = node.seen
@@ -196,6 +201,7 @@ class Tools:
     def _save(self, row: ToolCall) -> None:
         known = self.world.tool(row.id)
         self._book(known, row)
+        row.children = known.children if known is not None else ()
         self.world.save("tools", row)
         self._fresh[row.id] = None
 
@@ -213,14 +219,17 @@ class Tools:
             self._book(known, None)
             self.world.drop("tools", id)
 
-    def _name_tasks(self, row: ToolCall) -> None:
+    def _name_tasks(self, row: ToolCall, others: bool) -> None:
         owner = self.world.task(row.task)
         agent = owner.agent if owner is not None else ""
-        children = [task for _, ref in entries(self.world, key("otel-children", row.id)) if (task := self.world.task(ref)) is not None]
-        ordered = tuple(task.id for task in sorted(children, key=lambda task: (task.opened, task.id)))
+        ordered = self._children(row) if others else row.children
         if (row.children, row.agent_name) != (ordered, agent):
             row.children, row.agent_name = ordered, agent
             self.world.save("tools", row)
+
+    def _children(self, row: ToolCall) -> tuple[str, ...]:
+        found = (self.world.task(ref) for _, ref in entries(self.world, key("otel-children", row.id)))
+        return tuple(task.id for task in sorted((one for one in found if one is not None), key=lambda task: (task.opened, task.id)))
 
     def _inner(self, node: Node) -> list[Node]:
         """Further witnesses of the same run, below it."""
@@ -248,9 +257,18 @@ class Tools:
         return found
 
 
+def is_earlier(seen: SpanSeen, at: int, place: str) -> bool:
+    """A better version of the same span says it again."""
+    return not place or place == seen.place or (seen.opened, seen.place) < (at, place)
+
+
 def is_place(native: str, trace: str) -> bool:
     """Whether it is no id of its own but a span's."""
     return native.startswith(f"{trace}-")
+
+
+def said_key(project: str, trace: str, native: str) -> int:
+    return key("otel-said", project, trace, native)
 
 
 def runs_key(project: str, trace: str, native: str) -> int:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-
 from ramify.model.event import Event, Unreadable
 from ramify.model.observation import Record
 from ramify.model.otel_event import CLIENT_RUN, PLAIN, LogTold, SpanSeen
@@ -35,8 +34,7 @@ def decode(record: Record) -> list[Seen]:
     except (ValueError, RecursionError) as problem:
         return [Unreadable(record.id, record.at, f"no document of OTLP: {problem}")]
     for resourced in document.resource_spans:
-        for read in spans_of(resourced, record):
-            found.append(span_seen(read, record) if isinstance(read, Read) else read)
+        found += [span_seen(read, record) if isinstance(read, Read) else read for read in spans_of(resourced, record)]
     for log, scope in logs_of(document.resource_logs):
         seen = log if isinstance(log, str) else log_told(log, record)
         if isinstance(seen, str):
