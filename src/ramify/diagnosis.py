@@ -17,6 +17,8 @@ from ramify.wiring import spool_folder
 
 Check = dict[str, Any]
 LITTLE = 500 * 2**20
+EXPORTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+GRPC_PORT = 4317
 NEARLY = 0.9  # of store_limit: said before it is reached
 
 
@@ -33,6 +35,7 @@ def checks(store: Store, settings: Settings) -> Iterator[Check]:
     yield _server(settings)
     yield _upstream(settings)
     yield _client(settings)
+    yield from _exporter(settings)
     yield from _broker()
 
 
@@ -129,6 +132,24 @@ def _broker() -> Iterator[Check]:
         "broker", "ok", f"SOLACE_BROKER_URL is {where}: ramify listen solace hears it",
         "of the queue ramify: set reject-msg-to-sender-on-discard to never, limit its spool, and set a TTL",
     )
+
+
+def _exporter(settings: Settings) -> Iterator[Check]:
+    """Only where programs of this shell export traces: over gRPC they would not be heard."""
+    named = {name: value for name in EXPORTS if (value := os.environ.get(name))}
+    protocol = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL") or ""
+    if not named and not protocol:
+        return
+    address = next(iter(named.values()), "")
+    if protocol == "grpc" or urlsplit(address).port == GRPC_PORT:
+        said = f"OTEL_EXPORTER_OTLP_PROTOCOL is {protocol or 'not set'}, {next(iter(named), 'no endpoint')} {address}: gRPC is not spoken here"
+        hint = f"export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf OTEL_EXPORTER_OTLP_ENDPOINT={settings.address}"
+        yield found("telemetry", "warn", said.strip(), hint)
+    elif address.startswith(settings.address):
+        yield found("telemetry", "ok", f"traces are exported here ({address})")
+    else:
+        said = f"traces are exported to {address}" if address else "OTEL_EXPORTER_OTLP_ENDPOINT is not set"
+        yield found("telemetry", "ok", said, f"to see them here: export OTEL_EXPORTER_OTLP_ENDPOINT={settings.address}")
 
 
 def _client(settings: Settings) -> Check:

@@ -27,9 +27,9 @@ RULES = {
     "forwarded-copy": "the parent passed on what this task said, as coming from the peer it had asked",
     "progress": "the progress notice names the task",
     "operation": "the caller grouped them",
-    "traceparent": "the request carried a span that is known to be the other's",
+    "traceparent": "it was sent, or its span was made, inside a span that is known to be the other's",
     "span-parent": "its span is inside the other's",
     "span-link": "its span links to the other's",
-    "same-trace": "its session began inside the other's trace",
+    "same-trace": "it happened inside the other's trace",
     "manual": "a person said so",
 }

@@ -41,6 +41,7 @@ class Tasks:
         self.wanted: dict[str, Node | None] = {}  # None: as it was, with other sums
         self.sums: dict[str, Sum] = {}
         self.gone: dict[str, str] = {}  # and what stands for it now
+        self.refused: dict[str, Link | None] = {}
         self.rehung: dict[str, None] = {}  # tasks that stand under another one now: somebody else asked
         self.retooled: dict[str, None] = {}  # tool calls whose children are others now
 
@@ -115,6 +116,7 @@ class Tasks:
                 self._attach(row, row.found)
         for id, instead in self.gone.items():
             self._remove(id, instead)
+        self._try_again()
 
     def _trace_of(self, row: Task) -> str:
         return next((ref.value for ref in row.refs if ref.protocol == PROTOCOL and ref.kind == "trace"), "")
@@ -176,9 +178,21 @@ class Tasks:
         row.prompt_author = "agent" if link is not None else "human" if row.prompt else "unknown"
         before = row.parent
         if not adoption.put(self.world, row, link):
-            adoption.put(self.world, row, None)
+            self.refused[row.id] = link
         if row.parent != before:
             self.rehung[row.id] = None
+
+    def _try_again(self) -> None:
+        """What was refused stood under itself only until the others had moved; spans that truly do stay where they are."""
+        waiting = self.refused
+        while waiting:
+            self.refused = {}
+            for id, link in waiting.items():
+                if (row := self.world.task(id)) is not None:
+                    self._attach(row, link)
+            if len(self.refused) == len(waiting):
+                break
+            waiting = self.refused
 
     def _retie(self, row: Task, link: Link | None) -> None:
         was, now = row.found.via_id if row.found is not None else "", link.via_id if link is not None else ""
