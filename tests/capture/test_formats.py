@@ -15,8 +15,8 @@ CASES = Path(__file__).parents[1] / "cases"
 def test_every_recording_of_the_cases_is_recognised() -> None:
     found, unknown = sources([CASES / "claude"], "auto")
     count = Counter(source.format for source in found)
-    assert count == {"exchanges": 6, "claude": 26, "stream-json": 5, "sdk": 1, "claude-hook": 2}
-    assert {Path(path).name for path in unknown} == {"expected.json", "otlp.jsonl"}
+    assert count == {"exchanges": 6, "claude": 26, "stream-json": 5, "sdk": 1, "claude-hook": 2, "otlp": 1}
+    assert {Path(path).name for path in unknown} == {"expected.json"}
     assert all(source.size == source.path.stat().st_size for source in found)
 
 

@@ -107,6 +107,7 @@ class Tasks:
             if id in self.gone:
                 continue
             row = self.world.task(id)
+            node = node or self._teller(row)
             if node is not None and (row is None or row.protocol == PROTOCOL):
                 self._put_task(id, row or Task(id, node.seen.project, protocol=PROTOCOL), node)
             elif node is not None and row is not None:
@@ -117,6 +118,13 @@ class Tasks:
         for id, instead in self.gone.items():
             self._remove(id, instead)
         self._try_again()
+
+    def _teller(self, row: Task | None) -> Node | None:
+        """Of a task whose calls are others now, the span that describes it."""
+        places = [ref.value for ref in row.refs if (ref.protocol, ref.kind) == (PROTOCOL, "span")] if row is not None else []
+        found = (self.nodes.get(row.project, place) for place in places) if row is not None else ()
+        node = next((one for one in found if one is not None and row is not None and one.row == row.id and self.structure.is_agent(one)), None)
+        return self._speaker(node) if node is not None else None
 
     def _trace_of(self, row: Task) -> str:
         return next((ref.value for ref in row.refs if ref.protocol == PROTOCOL and ref.kind == "trace"), "")
