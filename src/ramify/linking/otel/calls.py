@@ -63,6 +63,7 @@ class Calls:
             return
         was = replace(row)
         row.twin, row.relation = wire, "seen" if wire else "told"
+        row.conversation = row.line = ""  # it stands nowhere, and so counts nowhere
         self._book(was, row)
         self.world.save("calls", row)
 
@@ -128,13 +129,13 @@ class Calls:
             for _, place in self.world.span(key("otel-in", task.id), limit=1):
                 node = self.nodes.get(task.project, place)
                 row = self.world.call(call_id(node.seen)) if node is not None else None
-                if row is not None and (row.id in self._put or (row.conversation, row.line) != (task.conversation, task.line)):
+                if row is not None and (row.id in self._put or (row.conversation, row.line) != stand(row, task)):
                     found.append(task)
         return found
 
     def _place(self, row: Call, task: Task) -> None:
-        if (row.conversation, row.line) != (task.conversation, task.line):
-            row.conversation, row.line = task.conversation, task.line
+        if (row.conversation, row.line) != stand(row, task):
+            row.conversation, row.line = stand(row, task)
             self.world.save("calls", row)
 
     def _show(self, node: Node, around: list[Node], task: Task, model: str) -> None:
@@ -144,6 +145,10 @@ class Calls:
         teller = None if hidden else content.shown_by(self.world, spans)
         for seen in spans:
             content.show(self.world, seen, task if seen is teller else None, model)
+
+
+def stand(row: Call, task: Task) -> tuple[str, str]:
+    return ("", "") if row.twin else (task.conversation, task.line)
 
 
 def first(spans: list[SpanSeen], name: str) -> str:
