@@ -142,8 +142,10 @@ class Fold:
 
     def _put_call(self, node: Node) -> None:
         self.calls.put(node)
-        self.tools.asked_by(node)
-        wire = self.joining.wire_of(node, self.structure.wrappers(node))
+        around = self.structure.wrappers(node)
+        for one in (node, *around):
+            self.tools.asked_by(one)
+        wire = self.joining.wire_of(node, around)
         if wire is not None:
             self._meet(node, wire)
 
