@@ -41,6 +41,7 @@ class Answering(NamedTuple):
 def run_options(parser: Parser) -> None:
     add_settings(parser, "store", "address", "capture", "agents")
     add_color(parser)
+    parser.add_argument("--telemetry", action="store_true", help="have the Claude client export its own traces and logs here, too")
     parser.add_argument(
         "command",
         metavar="COMMAND",
@@ -54,7 +55,7 @@ def run(session: Session) -> int:
     server = Server(session.settings)
     with serving(session, server, os.environ) as answering:
         began = datetime.now(UTC)
-        status = run_child(command, captured(os.environ, server.address))
+        status = run_child(command, surroundings(session, server.address))
         try:
             report(session, server, answering, began)
         except Unreachable as problem:
@@ -71,11 +72,17 @@ def wanted(words: list[str]) -> list[str]:
     return command
 
 
+def surroundings(session: Session, address: str) -> dict[str, str]:
+    """Exporting costs a client a moment when it ends, so that is for whoever asks for it."""
+    told = telemetry(os.environ, address) if session.arguments.telemetry else {}
+    return {**captured(os.environ, address), **told}
+
+
 def captured(environment: Mapping[str, str], address: str) -> dict[str, str]:
-    """What a client needs, and what it may tell of itself; custom headers and all else are the user's own."""
+    """What a client needs; custom headers and all else are the user's own."""
     before = environment.get(OPENAI, "").rstrip("/")
     version = VERSION if not before or before.endswith(VERSION) or same_place(before, address) else ""
-    return {**environment, **telemetry(environment, address), BASE: address, OPENAI: f"{address}/openai{version}"}
+    return {**environment, BASE: address, OPENAI: f"{address}/openai{version}"}
 
 
 @contextmanager
