@@ -40,6 +40,10 @@ SESSION = re.compile(rb'"session_?id"\s*:\s*"([^"\\]+)"', re.IGNORECASE)  # insi
 NAMES = re.compile(rb'"(?:(?:task|context|session)_?)?id"\s*:\s*"([^"\\]+)"', re.IGNORECASE)
 
 
+SPANS = re.compile(rb'"traceId"\s*:\s*"([0-9a-fA-F]{32})"\s*,\s*"spanId"\s*:\s*"([0-9a-fA-F]{16})"')
+SPAN_SESSION = re.compile(rb'"session\.id"\s*,\s*"value"\s*:\s*\{\s*"stringValue"\s*:\s*"([^"\\]+)"')
+
+
 class Named(Struct):
     """Most lines of a transcript or a stream name their session outright."""
 
@@ -134,6 +138,8 @@ class Belonging:
                 return frozenset({told_conversation(seen)} - {""})
             case Record() if seen.format == "a2a":
                 return self._of_frame(seen)
+            case Record() if seen.format == "otlp":
+                return self._of_span(seen)
             case Record():
                 return self._alone([seen])
 
@@ -167,6 +173,19 @@ class Belonging:
             records = [self._store.observation(id) for _, id in found]
             self._connections[line] = self._alone([one for one in records if isinstance(one, Record)])
         return self._connections[line]
+
+    def _of_span(self, seen: Record) -> frozenset[str]:
+        """Spans by what they became, else by the sessions that they name, else by their traces; log records likewise."""
+        pairs = {(trace.decode().lower(), span.decode().lower()) for trace, span in SPANS.findall(seen.body)}
+        became = [self._of_refs(f"{trace}-{span}") for trace, span in pairs]
+        sessions = {ids.session_conversation_id(seen.project, name.decode("utf-8", "replace")) for name in SPAN_SESSION.findall(seen.body)}
+        return frozenset().union(*became) or frozenset(sessions) or frozenset().union(*(self._of_refs(trace) for trace, _ in pairs))
+
+    def _of_refs(self, value: str) -> frozenset[str]:
+        refs = self._store.refs(value)
+        found = {self._of_task(ref.id) for ref in refs if ref.entity == "tasks"} | {self._of_tool(ref.id) for ref in refs if ref.entity == "tools"}
+        calls = {name for ref in refs if ref.entity == "calls" for name in self._of_call(ref.id)}
+        return frozenset((found | calls) - {""})
 
     def _alone(self, records: Sequence[Record]) -> frozenset[str]:
         """Tasks that are only mentioned are not what it tells of, unless there are no others."""
