@@ -62,7 +62,7 @@ def schema_of(folder: Path) -> str:
 @cache
 def server() -> clickhouse.Server:
     """One for the whole run; each store has a database of its own in it."""
-    folder = TemporaryDirectory(prefix="ramify-clickhouse-")
+    folder = TemporaryDirectory(prefix="ramify-clickhouse-", dir=clickhouse.quick_folder())
     made = clickhouse.Server(Path(folder.name) / "server")
     atexit.register(folder.cleanup)
     atexit.register(made.kill)

@@ -30,10 +30,11 @@ from ramify.storage.base import (
 )
 from ramify.storage.clickhouse_known import NEAR, Known
 from ramify.storage.clickhouse_pieces import Pieces
-from ramify.storage.clickhouse_rows import PLAIN, entries_of, replaced, row_of, source
+from ramify.storage.clickhouse_rows import GONE, PLAIN, entries_of, replaced, row_of, source
 from ramify.storage.clickhouse_schema import PROJECTIONS, literal, name
 from ramify.storage.clickhouse_search import ClickHouseSearch
 from ramify.storage.clickhouse_server import ClickHouseServer, Row
+from ramify.storage.clickhouse_wiping import mark, wipe
 from ramify.storage.columns import COLUMNS
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.sifting import Dialect, Sifting
@@ -65,11 +66,6 @@ def open_clickhouse(url: str, busy_seconds: float = 5.0) -> "ClickHouse":
         return ClickHouse(shown, server, unquote(parts.path.strip("/")) or "ramify", options.get("cluster", ""), busy_seconds)
     except StoreDown as problem:
         raise UserMistake(f"the store {shown} cannot be opened: {problem}", "is the server up, and may you make this database?") from problem
-
-
-NO_FORGETTING = UserMistake(
-    "a store on ClickHouse cannot forget yet", "copy what is to stay to another store, or drop the database"
-)
 
 
 class ClickHouse:
@@ -130,7 +126,7 @@ class ClickHouse:
         fresh = self.missing([item.observation.id for item in kept]) if kept else set()
         state = self.server.state
         seq, raw = state.seq, state.raw
-        self._pieces.begin(self.server.turn, state.blob)
+        self._pieces.begin(self.server.turn, state.blob, state.swept)
         for item in kept:
             seen = item.observation
             if seen.id not in fresh:
@@ -149,10 +145,13 @@ class ClickHouse:
         self.server.pending.update(self._pieces.taken())
         self.server.state = msgspec.structs.replace(self.server.state, seq=seq, blob=self._pieces.last, raw=raw)
 
-    def _take_out(self, ids: Sequence[str]) -> None:
-        for id, seq in self._read("id, seq", "seen", f"key = 0 AND moment = 0 AND id IN {literal(ids)}"):
-            self.server.pending["observations", seq, 0, id] = {"gone": 1}
-            self.server.pending["seen", 0, 0, id] = {"gone": 1}
+    def _take_out(self, ids: Sequence[str]) -> int:
+        """How many were there."""
+        rows = self._read("id, seq", "seen", f"key = 0 AND moment = 0 AND id IN {literal(ids)}") if ids else []
+        for id, seq in rows:
+            self.server.pending["observations", seq, 0, id] = GONE
+            self.server.pending["seen", 0, 0, id] = GONE
+        return len(rows)
 
     def take_projections(self, other: Projected, tables: Sequence[str] | None = None) -> None:
         """Only what differs is written, so that it is one insert unless very much does."""
@@ -161,7 +160,7 @@ class ClickHouse:
                 names = ["id", *COLUMNS[table], "doc"] if table in COLUMNS else PLAIN[table]
                 for place, values in replaced(table, names, self.projected(table, names), other.projected(table, names)):
                     self.server.pending[place] = values
-            self.server.pending["facts", 0, 0, "outdated"] = {"gone": 1}
+            self.server.pending["facts", 0, 0, "outdated"] = GONE
         self.server.distrust()
 
     def projected(self, table: str, names: Sequence[str]) -> Iterator[Row]:
@@ -274,28 +273,35 @@ class ClickHouse:
     def distrust(self) -> None:
         self.server.distrust()
 
-    # -- what is not there yet -----------------------------------------------------------------------------------------
+    # -- forgetting ----------------------------------------------------------------------------------------------------
 
     def forget(self, ids: Sequence[str]) -> int:
-        raise NO_FORGETTING
+        with self.server.writing():
+            gone = sum(self._take_out(ids[start : start + CHUNK]) for start in range(0, len(ids), CHUNK))
+            mark(self.server)
+        return gone
 
     def bodies(self, after: int, limit: int) -> list[tuple[int, int, bytes]]:
-        raise NO_FORGETTING
+        rows = self._read("key, form, payload", "observations", f"key > {after}", f"ORDER BY key LIMIT {limit}")
+        return [(seq, form, body) for seq, form, body in rows]
 
     def blobs(self, after: int, limit: int) -> list[tuple[int, int]]:
-        raise NO_FORGETTING
+        return [(id, form) for id, form in self._read("key, form", "blobs", f"key > {after}", f"ORDER BY key LIMIT {limit}")]
 
     def drop_blobs(self, ids: Sequence[int]) -> None:
-        raise NO_FORGETTING
-
-    def drop_facts(self, names: Sequence[str]) -> None:
-        raise NO_FORGETTING
+        with self.server.writing():
+            self.server.pending.update({("blobs", id, 0, ""): GONE for id in ids})
+            self.server.state = msgspec.structs.replace(self.server.state, swept=self.server.state.swept + 1)
+            mark(self.server)
+        self._folder.forget()
 
     def keys_after(self, place: tuple[int, int, str], limit: int) -> list[tuple[int, int, str]]:
-        raise NO_FORGETTING
+        rows = self._read("key, moment, id", "keys", f"(key, moment, id) > {literal(place)}", f"ORDER BY key, moment, id LIMIT {limit}")
+        return [(key, at, ref) for key, at, ref in rows]
 
     def shrink(self) -> None:
-        raise NO_FORGETTING
+        self.search.sweep()
+        wipe(self.server)
 
     def sql(self, query: str, bounds: Bounds, further: Further | None = None) -> Rows:
         raise UserMistake("SQL over the views is not there yet for a store on ClickHouse", "copy it to a file: ramify copy FROM sqlite:PATH")
@@ -361,7 +367,13 @@ class ClickHouse:
 
     def facts(self, prefix: str) -> dict[str, str | bytes | int]:
         rows = self._read("id, doc", "facts", f"startsWith(id, {literal(prefix)})" if prefix else "")
-        return {name: msgspec.msgpack.decode(value) for name, value in rows}
+        found = {name: msgspec.msgpack.decode(value) for name, value in rows}
+        for (space, _, _, name), values in self.server.pending.items() if self.server.mine else ():
+            if space == "facts" and name.startswith(prefix):
+                found.pop(name, None)
+                if "doc" in values:
+                    found[name] = msgspec.msgpack.decode(values["doc"])
+        return found
 
     def set_fact(self, name: str, value: str | bytes | int) -> None:
         self.set_facts({name: value})
@@ -369,7 +381,14 @@ class ClickHouse:
     def set_facts(self, facts: Mapping[str, str | bytes | int]) -> None:
         with self.server.writing():
             for name, value in facts.items():
-                self.server.pending["facts", 0, 0, name] = {"doc": msgspec.msgpack.encode(value)}
+                if name == "raw_bytes":
+                    self.server.state = msgspec.structs.replace(self.server.state, raw=int(value))
+                else:
+                    self.server.pending["facts", 0, 0, name] = {"doc": msgspec.msgpack.encode(value)}
+
+    def drop_facts(self, names: Sequence[str]) -> None:
+        with self.server.writing():
+            self.server.pending.update({("facts", 0, 0, name): GONE for name in names})
 
     # -- other writers, and the server ---------------------------------------------------------------------------------
 
@@ -384,7 +403,7 @@ class ClickHouse:
         return "ok" if whole[0][0] in (1, "1") else "a part of the table is damaged: CHECK TABLE says which"
 
     def _raw(self) -> int:
-        return self.server.last()[2].raw
+        return self.server.state.raw if self.server.mine else self.server.last()[2].raw
 
     def size(self) -> dict[str, int]:
         query = f"SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = {literal(self.server.database)}"

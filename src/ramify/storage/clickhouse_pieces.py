@@ -25,6 +25,7 @@ class Pieces:
         self._read: dict[int, tuple[int, bytes]] = {}  # a piece never changes, and requests repeat what came before
         self._size = 0
         self._turn = -1
+        self._swept = 0
         self.last = 0
 
     def forget(self) -> None:
@@ -32,10 +33,14 @@ class Pieces:
         self._gathered.clear()
         self._new.clear()
 
-    def begin(self, turn: int, last: int) -> None:
-        """`last`: the newest piece, of whichever writer. What an earlier turn gathered has been stored, else it was forgotten."""
+    def begin(self, turn: int, last: int, swept: int) -> None:
+        """`last`: the newest piece, of whichever writer. What an earlier turn gathered has been stored, else it was forgotten.
+        `swept`: how often pieces were taken away; those that are remembered may be among them."""
         if turn != self._turn:
             self._turn = turn
+            if swept != self._swept:
+                self._swept, self._known, self._upto, self._read, self._size = swept, {}, 0, {}, 0
+                self._gathered.clear()
             self._settle(last)
         self.last = last
 
@@ -47,7 +52,8 @@ class Pieces:
         if last > self._upto:
             server = self._server()
             after = max(self._upto, last - REMEMBERED)
-            rows = server.read(f"SELECT digest, key FROM {server.table} WHERE space = 'blobs' AND key > {after} AND key <= {last}")
+            final = "FINAL" if self._swept else ""
+            rows = server.read(f"SELECT digest, key FROM {server.table} {final} WHERE space = 'blobs' AND key > {after} AND key <= {last}")
             self._known.update({bytes(digest): key for digest, key in rows})
             self._upto = last
         if len(self._known) > 2 * REMEMBERED:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ramify.storage.base import Words
-from ramify.storage.clickhouse_schema import literal, name
+from ramify.storage.clickhouse_schema import literal
 from ramify.storage.wording import QUOTED, plain
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class ClickHouseSearch:
                 server.pending[place] = {"doc": doc, "words": f" {plain(one.text).strip()} "}
             self._store.set_fact("indexed", seq)
         if after == 0:
-            self._sweep(space)
+            self.sweep()
         return True
 
     def find(self, text: str, limit: int, before: int | None) -> list[tuple[int, Words]]:
@@ -61,13 +61,12 @@ class ClickHouseSearch:
         with self._store.server.writing():
             self._store.set_facts({"texts": self._filling() + 1, "indexed": 0})
 
-    def _sweep(self, space: str) -> None:
+    def sweep(self) -> None:
         """What earlier fillings left takes room and is found by nobody; the server does it when it has time."""
         server = self._store.server
-        where = f"startsWith(space, 'texts/') AND space <> {literal(space)}"
+        where = f"startsWith(space, 'texts/') AND space <> 'texts/{self._filling()}'"
         if server.read(f"SELECT 1 FROM {server.table} WHERE {where} LIMIT 1"):
-            on = f" ON CLUSTER {name(server.cluster)}" if server.cluster else ""
-            server.command(f"ALTER TABLE {server.own}{on} DELETE WHERE {where}")
+            server.command(f"ALTER TABLE {server.own}{server.on} DELETE WHERE {where}")
 
     def close(self) -> None:
         pass

@@ -51,6 +51,7 @@ class State(msgspec.Struct, frozen=True, array_like=True):
     raw: int = 0
     busy: bool = False
     act: str = ""  # this very insert, among all of this writer
+    swept: int = 0  # how often pieces were taken away
 
 
 def is_away(problem: BaseException) -> bool:
@@ -67,6 +68,7 @@ class ClickHouseServer:
         self.database, self.cluster = database, cluster
         self.table = f"{name(database)}.entries"
         self.own = f"{self.table}_local" if cluster else self.table
+        self.on = f" ON CLUSTER {name(cluster)}" if cluster else ""
         self._forget, self._busy = forget, busy_seconds
         self._lock, self._numbers = threading.RLock(), threading.RLock()
         self._me = self.name = secrets.token_hex(8)
@@ -79,6 +81,7 @@ class ClickHouseServer:
         self.taken = 0  # the number before this turn
         self.committed: Callable[[Iterable[Place], int, int], None] = lambda places, before, number: None
         self.pending: dict[Place, dict[str, Any]] = {}
+        self._news: tuple[int, list[tuple[str, str]]] | None = None
         try:
             settings = {**SETTINGS, **(CLUSTER if cluster else {})}
             self._client = clickhouse_connect.get_client(**options, autogenerate_session_id=False, settings=settings, connect_timeout=10)
@@ -104,9 +107,9 @@ class ClickHouseServer:
         with self._asking(), self._client.query_rows_stream(query, column_formats=BYTES) as rows:
             yield from rows
 
-    def command(self, statement: str) -> None:
+    def command(self, statement: str, settings: dict[str, Any] | None = None) -> None:
         with self._asking():
-            self._client.command(statement)
+            self._client.command(statement, settings=settings)
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
@@ -146,7 +149,7 @@ class ClickHouseServer:
             finally:
                 beating.set()
                 beat.cancel()
-                self.pending = {}
+                self.pending, self._news = {}, None
                 self._owner = 0
 
     def _take(self) -> None:
@@ -177,12 +180,12 @@ class ClickHouseServer:
     def commit(self, busy: bool) -> None:
         """All that was gathered, in one insert."""
         with self._numbers:
-            if self._lost or not self._insert(self.pending, self.state, busy):
+            if self._lost or not self._insert({**self.pending, **self._told()}, self.state, busy):
                 self._lost = True
                 raise StoreDown("another writer took the turn of this one")
             self._known = self._number
             self.committed(self.pending, self.taken, self._number)
-            self.pending = {}
+            self.pending, self._news = {}, None
 
     def _undo(self) -> None:
         """Nothing was written; the turn is given back, or runs out by itself."""
@@ -249,11 +252,15 @@ class ClickHouseServer:
     # -- news ---------------------------------------------------------------------------------------------------------
 
     def tell(self, seq: int, rows: Sequence[tuple[str, str]]) -> None:
-        """In the same insert as what it tells of, in a ring that later news write over."""
-        shown = [place for place in rows if place[0] in SHOWN]
-        told = None if len(shown) > NOTICE_ROWS else shown
-        place = ("news", (self._number + 1) % RING, 0, "")
-        self.pending[place] = {"doc": msgspec.msgpack.encode((self.name, seq, told))}
+        """In the same insert as all that its turn has written, in a ring that later news write over."""
+        self._news = (seq, [*(self._news[1] if self._news else ()), *(place for place in rows if place[0] in SHOWN)])
+
+    def _told(self) -> dict[Place, dict[str, Any]]:
+        if self._news is None:
+            return {}
+        seq, rows = self._news
+        doc = msgspec.msgpack.encode((self.name, seq, None if len(rows) > NOTICE_ROWS else rows))
+        return {("news", (self._number + 1) % RING, 0, ""): {"doc": doc}}
 
     def follow(self, tell: News) -> Callable[[], None]:
         return in_background(lambda ended: self._hear(tell, ended))
