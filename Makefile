@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 PAGE := src/ramify/web/static/index.html
 PAGE_SOURCES := $(shell find web -name node_modules -prune -o -type f -print)
 
-.PHONY: demo test lint web screenshots bench soak clickhouse phoenix clean
+.PHONY: demo test lint web screenshots bench soak phoenix clean
 
 demo: $(READY) $(PAGE)  ## a live multi-agent session on a throw-away store
 	$(BIN)/ramify demo
@@ -34,9 +34,7 @@ bench: $(STAMP) $(PAGE)  ## figures, with ratios from one run
 soak: $(STAMP)          ## kill -9 under load, many times; quiet streams, for minutes
 	$(BIN)/python -m bench.soak
 	$(BIN)/python -m bench.a2a --open 300
-
-clickhouse: $(STAMP)    ## the tests of the third engine, which is not complete
-	RAMIFY_TEST_CLICKHOUSE=1 $(BIN)/python -m pytest tests/contracts tests/test_clickhouse.py tests/test_copying.py -k clickhouse
+	$(BIN)/python -m bench.cluster
 
 phoenix: $(STAMP)       ## what Arize Phoenix (850 MB, into the environment) shows of the spans that Ramify sends
 	RAMIFY_TEST_PHOENIX=1 $(BIN)/python -m pytest tests/peers/test_phoenix.py

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -17,14 +18,15 @@ REQUIREMENTS = ("chdb==4.4.0",)
 SECONDS = 60
 CONFIG = """<clickhouse>
   <path>{data}/</path> <http_port>{port}</http_port> <listen_host>127.0.0.1</listen_host>
-  <mark_cache_size>67108864</mark_cache_size> <logger><level>none</level></logger>
+  <mark_cache_size>67108864</mark_cache_size> <logger><level>none</level></logger> {more}
 </clickhouse>
 """
+REPLICA = "<replica><host>127.0.0.1</host><port>{port}</port></replica>"
 SERVE = """
 import sys
 from chdb import _chdb
 wait = "SELECT sleepEachRow(3) FROM numbers(1000000) SETTINGS function_sleep_max_microseconds_per_block = 0, max_block_size = 1 FORMAT Null"
-_chdb.query("SYSTEM START LISTEN HTTP; " + wait, "TabSeparated", path=sys.argv[1])
+_chdb.query(sys.argv[2] + wait, "TabSeparated", path=sys.argv[1])
 """
 
 
@@ -45,16 +47,20 @@ def quick_folder() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
 class Server:
     """Its data outlives `kill` and `start`."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.data = folder, folder / "data"
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
+    def __init__(self, folder: Path, more: str = "", listen: str = "SYSTEM START LISTEN HTTP; ") -> None:
+        self.folder, self.data, self._listen = folder, folder / "data", listen
+        self.port = free_port()
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "config.xml").write_text(CONFIG.format(data=self.data, port=self.port))
+        (folder / "config.xml").write_text(CONFIG.format(data=self.data, port=self.port, more=more))
         self.start()
 
     @property
@@ -66,7 +72,7 @@ class Server:
         plain = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [str(python), "-c", SERVE, str(self.data)], cwd=self.folder, env=plain, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                [str(python), "-c", SERVE, str(self.data), self._listen], cwd=self.folder, env=plain, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
         end = time.monotonic() + SECONDS
         while not self._answers():
@@ -86,3 +92,47 @@ class Server:
         """As when the machine goes away: nothing is written down."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(timeout=SECONDS)
+
+
+class Cluster:
+    """Three nodes: two hold a copy each of one shard, the third only passes on. Without a Keeper, so that tables are made
+    on each node by itself, and it is the `Distributed` table that writes both copies."""
+
+    NAME = "trial"
+
+    def __init__(self, folder: Path) -> None:
+        ports = [free_port() for _ in range(3)]
+        shard = "".join(REPLICA.format(port=port) for port in ports[:2])
+        known = f"<remote_servers><{self.NAME}><shard><internal_replication>false</internal_replication>{shard}</shard></{self.NAME}></remote_servers>"
+        listen = "SYSTEM START LISTEN HTTP; SYSTEM START LISTEN TCP; "
+        self.nodes = [Server(folder / f"node{number}", f"<tcp_port>{port}</tcp_port> {known}", listen) for number, port in enumerate(ports)]
+
+    @property
+    def front(self) -> Server:
+        return self.nodes[2]
+
+    def prepare(self, database: str) -> None:
+        """What ON CLUSTER would do."""
+        import clickhouse_connect
+
+        from ramify.storage import clickhouse_schema, clickhouse_views
+
+        made = [*clickhouse_schema.statements(database, self.NAME), *clickhouse_views.statements(database, self.NAME)]
+        for node in self.nodes:
+            client = clickhouse_connect.get_client(host="127.0.0.1", port=node.port)
+            for statement in made:
+                client.command(alone(statement, self.NAME))
+            client.close()
+
+    def url(self, database: str) -> str:
+        return f"{self.front.url}/{database}?cluster={self.NAME}"
+
+    def kill(self) -> None:
+        for node in self.nodes:
+            node.kill()
+
+
+def alone(statement: str, cluster: str) -> str:
+    """The same for one node that has no Keeper."""
+    plain = statement.replace(f" ON CLUSTER `{cluster}`", "").replace("replicated_deduplication_window", "non_replicated_deduplication_window")
+    return re.sub(r"ReplicatedReplacingMergeTree\('[^']*', '[^']*'(?:, )?", "ReplacingMergeTree(", plain)

@@ -1,26 +1,38 @@
 """Writers on one ClickHouse: none is lost to a crash, none writes in another's turn, and each hears of the others."""
 
 import os
+import random
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests import clickhouse
-from tests.contracts.engines import ENGINES
 
-if "clickhouse" not in ENGINES:
-    pytest.skip("slow: make clickhouse runs it", allow_module_level=True)
 if why := clickhouse.missing():
     assert not os.environ.get("CI"), why
     pytest.skip(why, allow_module_level=True)
 
-from ramify.ingest import Ingest
+from ramify.belonging import aliases
+from ramify.diagnosis import checks
+from ramify.indexing import Indexer
+from ramify.ingest import Ingest, Prices
+from ramify.linking.world import Rules
+from ramify.model.entity import Conversation
 from ramify.model.observation import Record
-from ramify.storage import clickhouse_server
-from ramify.storage.base import Changes, Kept, StoreDown
+from ramify.rebuild import rebuild
+from ramify.settings import load
+from ramify.storage import clickhouse_schema, clickhouse_server, clickhouse_views
+from ramify.storage.base import Bounds, Changes, Kept, StoreDown
 from ramify.storage.clickhouse import ClickHouse, open_clickhouse
+from ramify.storage.sqlite import open_sqlite
+from tests import test_forgetting as forgetting
 from tests.contracts.engines import database_of, derived, difference, log_of, seen_stories, told
 
 
@@ -96,6 +108,164 @@ def test_a_server_that_is_killed_keeps_what_it_took_and_goes_on(tmp_path: Path) 
         again.close()
     finally:
         own.kill()
+
+
+def test_writers_and_server_that_are_killed_at_any_moment_give_the_rows_of_one_writer_that_was_not(tmp_path: Path) -> None:
+    """Between two inserts, in the middle of one, in its own turn or while it waits: what was not stored is told again."""
+    count, source = 60, random.Random(7)
+    with TemporaryDirectory(dir=clickhouse.quick_folder()) as folder:
+        own = clickhouse.Server(Path(folder) / "server")
+        command = [sys.executable, "-m", "tests.clickhouse_writer", f"{own.url}/team"]
+        writers = [subprocess.Popen([*command, str(part), "3", str(count)]) for part in range(3)]
+        try:
+            for blow in range(8):
+                time.sleep(source.uniform(0.5, 2))
+                if blow % 4 == 3:
+                    own.kill()
+                    time.sleep(source.uniform(0.1, 0.8))
+                    own.start()
+                else:
+                    part = source.randrange(3)
+                    writers[part].kill()
+                    writers[part].wait()
+                    writers[part] = subprocess.Popen([*command, str(part), "3", str(count)])
+            assert [writer.wait(timeout=300) for writer in writers] == [0, 0, 0]
+            store = open_clickhouse(f"{own.url}/team")
+            log = log_of(store)
+            assert sorted(seen.id for seen in log) == sorted(seen.id for seen in seen_stories()[:count])
+            assert [seq for seq, _ in store.observations()] == list(range(1, count + 1))
+            assert {seen.id: seen for seen in log} == {seen.id: seen for seen in seen_stories()[:count]}
+            assert difference(derived(store), derived(told(open_sqlite("memory:"), log))) == []
+            assert store.check() == "ok"
+            store.close()
+        finally:
+            for writer in writers:
+                writer.kill()
+            own.kill()
+
+
+def test_what_was_forgotten_leaves_the_disk(tmp_path: Path) -> None:
+    """Its older versions as well, which a mark alone would only hide."""
+    with TemporaryDirectory(dir=clickhouse.quick_folder()) as folder:
+        own = clickhouse.Server(Path(folder) / "server")
+        try:
+            store = open_clickhouse(f"{own.url}/team")
+            store.server.command(f"ALTER TABLE {store.server.table} MODIFY SETTING old_parts_lifetime = 1, cleanup_delay_period = 1, cleanup_delay_period_random_add = 0")
+            forgetting.told(store, [*forgetting.secret("xylophonic"), *forgetting.secret("marzipan")])
+            Indexer(store).catch_up()
+            assert words_on(own.data) == words_in(store) == {"xylophonic", "marzipan"}
+            [row] = [row for row in store.docs("conversations") if isinstance(row, Conversation) and row.session == "xylophonic-session"]
+            answer = forgetting.going(store, frozenset(aliases(store, row.id)))
+            assert (answer["observations"], answer["left"]) == (16, "")
+            assert words_in(store) == {"marzipan"}
+            end = time.monotonic() + 60
+            while words_on(own.data) != {"marzipan"} and time.monotonic() < end:
+                time.sleep(0.3)
+            assert words_on(own.data) == {"marzipan"}
+            assert store.server.read(f"SELECT count() FROM {store.server.table} WHERE space <> 'facts' AND (gone = 1 OR space = 'wipes')") == [(0,)]
+            Indexer(store).catch_up()
+            assert (len(store.search.find('"marzipan"', 9, None)) > 0, store.search.find('"xylophonic"', 9, None)) == (True, [])
+            store.close()
+        finally:
+            own.kill()
+
+
+def words_in(store: ClickHouse) -> set[str]:
+    """Of all versions, packed or not."""
+    texts = [column for column, kind in clickhouse_schema.TYPES.items() if kind == "String"]
+    found = store.server.read(f"SELECT {', '.join(f'`{column}`' for column in texts)} FROM {store.server.table}")
+    raw = repr(found)
+    return {word for word in ("xylophonic", "marzipan") if word in raw}
+
+
+def words_on(folder: Path) -> set[str]:
+    """Files come and go meanwhile."""
+    found: set[str] = set()
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                raw = Path(place, name).read_bytes()
+                found |= {word for word in ("xylophonic", "marzipan") if word.encode() in raw}
+    return found
+
+
+def test_a_store_of_a_version_with_fewer_columns_is_brought_up(tmp_path: Path) -> None:
+    store = open_clickhouse(database_of(tmp_path))
+    Ingest(store).step(seen_stories()[:10])
+    rows = derived(store)
+    for view in ("ramify_tasks", "ramify_links", "ramify_model_calls"):
+        store.server.command(f"DROP VIEW `{store.server.database}`.{view}")
+    store.server.command(f"ALTER TABLE {store.server.table} DROP COLUMN via")
+    store.close()
+    again = open_clickhouse(database_of(tmp_path))
+    assert again.fact("outdated") == 1
+    rebuild(again, Rules(), Prices(), False, lambda done, total: None)
+    assert (difference(rows, derived(again)), again.fact("outdated")) == ([], None)
+    assert again.sql("SELECT count() FROM ramify_links", Bounds()).rows[0][0] > 0
+    again.close()
+
+
+def test_a_cluster_keeps_a_store_whole_on_one_shard_with_copies() -> None:
+    made = [*clickhouse_schema.statements("team", "main"), *clickhouse_views.statements("team", "main")]
+    assert all(" ON CLUSTER `main`" in statement for statement in made)
+    entries = next(statement for statement in made if "`team`.entries_local" in statement)
+    assert "ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/team/entries', '{replica}', version, gone)" in entries
+    assert "replicated_deduplication_window = 10000" in entries.replace("non_replicated", "")
+    assert "non_replicated" not in entries
+    spread = [statement for statement in made if "ENGINE = Distributed" in statement]
+    assert len(spread) == len({statement.partition(" AS ")[0] for statement in spread}) == 5
+    assert all(statement.endswith("cityHash64('team'))") for statement in spread)
+
+
+def test_three_nodes_of_which_one_is_killed_under_load_lose_nothing() -> None:
+    """`make soak` does it for longer, with a server and its clients."""
+    with TemporaryDirectory(dir=clickhouse.quick_folder()) as folder:
+        cluster = clickhouse.Cluster(Path(folder))
+        try:
+            cluster.prepare("team")
+            store = open_clickhouse(cluster.url("team"), busy_seconds=20)
+            seen = seen_stories()[:60]
+            told(store, seen[:30])
+            for node, at in ((cluster.nodes[0], 30), (cluster.nodes[1], 40)):
+                node.kill()
+                with pytest.raises(StoreDown):
+                    Ingest(store).step(seen[at : at + 5])
+                assert store.count("observations") == at
+                node.start()
+                Ingest(store).step(seen[at : at + 10])
+            told(store, seen[50:])
+            for number, node in enumerate(cluster.nodes[:2]):  # between taking a turn and writing in it
+                with pytest.raises(StoreDown), store.exclusive():
+                    node.kill()
+                    store.append([Kept(record(number, b"said once"))], Changes())
+                node.start()
+                store.append([Kept(record(number, b"said once")), Kept(record(number + 10))], Changes())
+            assert [one.id for one in log_of(store)[60:]] == ["obs_0", "obs_10", "obs_1", "obs_11"]
+            assert log_of(store)[:60] == seen
+            assert difference(derived(store), derived(told(open_sqlite("memory:"), seen))) == []
+            assert [len(one.body) for one in log_of(store)[60:] if isinstance(one, Record)] == [9, 0, 9, 0]
+            store.close()
+            copies = [open_clickhouse(f"{node.url}/team?cluster={cluster.NAME}").server.read(COPY) for node in cluster.nodes[:2]]
+            assert copies[0] == copies[1]
+        finally:
+            cluster.kill()
+
+
+COPY = "SELECT count(), sum(cityHash64(space, key, moment, id, doc, payload)) FROM `team`.entries_local FINAL WHERE space NOT IN ('turns', 'news')"
+
+
+def test_what_the_server_says_is_wrong_is_told(tmp_path: Path) -> None:
+    store = open_clickhouse(database_of(tmp_path))
+    store.append([Kept(record(1))], Changes())
+    assert next(checks(store, load({}, {})))["status"] == "ok"
+    store.server.command(f"ALTER TABLE {store.server.table} DELETE WHERE throwIf(id = 'obs_1', 'as if')", {"mutations_sync": 0})
+    end = time.monotonic() + 30
+    while store.check() == "ok" and time.monotonic() < end:
+        time.sleep(0.1)
+    told_of = next(checks(store, load({}, {})))
+    assert (told_of["status"], "cannot delete" in told_of["message"]) == ("fail", True)
+    store.server.command(f"KILL MUTATION WHERE database = '{store.server.database}'")
+    store.close()
 
 
 def test_each_hears_what_the_others_wrote(pair: tuple[ClickHouse, ClickHouse]) -> None:

@@ -45,7 +45,8 @@ def _store(store: Store) -> Check:
     except StoreDown as problem:
         return found("store", "fail", f"{store.url}: {problem}", "restore it from a copy; the spool beside it is kept")
     if state != "ok":
-        return found("store", "fail", f"{store.url} is damaged: {state}", "copy the file away, then: ramify rebuild")
+        hint = "copy the file away, then: ramify rebuild" if store.path else "that is for whoever runs the server"
+        return found("store", "fail", f"{store.url} is damaged: {state}", hint)
     count = store.count("calls")
     return found("store", "ok", f"{store.url} opens, schema {len(STEPS)}, {count} calls, log at {store.seq()}")
 

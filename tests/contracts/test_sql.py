@@ -22,7 +22,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=[name for name in ENGINES if name != "memory"])
 def store(request: pytest.FixtureRequest) -> Ramify:
     if why := ENGINES[request.param].missing:
         assert not os.environ.get("CI"), why
@@ -99,6 +99,40 @@ def test_the_inner_schema_of_postgres_may_not_be_named() -> None:
     for query in (f"SELECT * FROM {schema}.facts", f'SELECT * FROM "{schema}" . facts', "SELECT query_to_xml('select 1', true, true, '')", "SELECT pg_read_file('/etc/passwd')"):
         with pytest.raises(UserMistake, match="may not"):
             sql(ramify.store, query, Bounds())
+
+
+ELSEWHERE = (
+    "SELECT * FROM entries", "SELECT * FROM {own}.entries", "SELECT 1 WHERE 'a' IN entries", "SELECT 1 WHERE 'a' IN {own}.entries",
+    "SELECT (SELECT count() FROM system.users)", "SELECT file('/etc/passwd')", "SELECT * FROM file('/etc/passwd', 'LineAsString')",
+    "SELECT * FROM url('http://127.0.0.1/', 'LineAsString')", "SELECT * FROM merge('{own}', '.*')", "SELECT * FROM sam_rows_messages",
+    "WITH a AS (SELECT * FROM remote('127.0.0.1', {own}.entries)) SELECT * FROM a", "SELECT 1 SETTINGS readonly = 0", "SELECT 1 FORMAT JSON",
+    "SELECT 1 UNION ALL SELECT count() FROM `{own}`.`entries`", "SELECT 1 FROM ramify_tasks JOIN {own}.entries USING id", "SHOW TABLES",
+    "SELECT sleep(1)", "EXPLAIN SELECT 1", "SET readonly = 0", "SELECT dictGet('{own}.d', 'a', 1)", "SELECT joinGet('{own}.entries', 'doc', 1)",
+    "SELECT * FROM dictionary('d')", "SELECT * FROM view(SELECT * FROM {own}.entries)", "SELECT arrayMap(x -> x IN entries, ['a'])",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("query", ELSEWHERE)
+def test_on_clickhouse_nothing_but_the_views_may_be_named(query: str) -> None:
+    if why := ENGINES["clickhouse"].missing:
+        assert not os.environ.get("CI"), why
+        pytest.skip(why)
+    ramify = told("clickhouse")
+    with pytest.raises(UserMistake, match=r"may not|may only"):
+        sql(ramify.store, query.format(own=ramify.store.server.database), Bounds())  # type: ignore[attr-defined]
+
+
+def test_on_clickhouse_a_query_may_be_as_rich_as_its_language() -> None:
+    if why := ENGINES["clickhouse"].missing:
+        assert not os.environ.get("CI"), why
+        pytest.skip(why)
+    query = """
+        WITH big AS (SELECT conversation, count() AS tasks, groupArray(id) AS ids FROM ramify_tasks GROUP BY conversation)
+        SELECT big.tasks, arrayExists(one -> has(big.ids, one), ids) AS found, toDateTime('2026-01-01 00:00:00', 'UTC') AS at
+        FROM big WHERE conversation IN (SELECT id FROM ramify_conversations) ORDER BY tasks DESC, conversation LIMIT 1;"""
+    [row] = asked(told("clickhouse"), query)
+    assert row["tasks"] == max(one["n"] for one in asked(first(), "SELECT count(*) AS n FROM ramify_tasks GROUP BY conversation"))
+    assert (row["found"], row["at"][:19]) == (1, "2026-01-01T00:00:00")
 
 
 # The questions as people write them on PostgreSQL, where the mesh's schema is in the search path.

@@ -27,7 +27,17 @@ from ramify.storage.base import Changes, Kept, Store, StoreDown
 from ramify.storage.schema import STEPS
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from tests.contracts.bodies import anything
-from tests.contracts.engines import ENGINES, Engine, batches, derived, difference, log_of, seen_stories, told
+from tests.contracts.engines import (
+    ENGINES,
+    Engine,
+    batches,
+    derived,
+    difference,
+    log_of,
+    seen_stories,
+    stories_for,
+    told,
+)
 
 SESSION = ("x-claude-code-session-id", "s")
 
@@ -114,7 +124,7 @@ def test_the_log_gives_back_the_order_in_which_it_was_told(store: Store) -> None
 
 
 def test_what_was_told_twice_is_there_once(store: Store) -> None:
-    seen = seen_stories()
+    seen = stories_for(store.url)
     told(store, seen)
     rows, seq = derived(store), store.seq()
     ingest = Ingest(store)
@@ -126,12 +136,12 @@ def test_what_append_has_returned_for_is_there_after_reopening(engine: Engine, t
     if not engine.lasting:
         pytest.skip("keeps nothing by nature")
     first, second = engine.open(tmp_path), engine.open(tmp_path)
-    told(first, seen_stories())
+    told(first, stories_for(first.url))
     assert log_of(second) == log_of(first)
     first.close()
     second.close()
     reopened = engine.open(tmp_path)
-    assert log_of(reopened) == seen_stories()
+    assert log_of(reopened) == stories_for(first.url)
     reopened.close()
 
 
@@ -190,7 +200,7 @@ def test_any_bytes_of_any_kind_come_back(engine: Engine) -> None:
 
 
 def test_replay_equals_live_and_a_second_rebuild_changes_nothing(store: Store) -> None:
-    told(store, seen_stories())
+    told(store, stories_for(store.url))
     live = derived(store)
     assert again(store) == []
     replayed = derived(store)
@@ -217,14 +227,14 @@ def test_a_sketch_is_the_beginning_of_its_task(store: Store) -> None:
 
 
 def test_batches_of_any_size_give_the_same_rows(store: Store) -> None:
-    told(store, seen_stories())
-    other = told(open_sqlite("memory:"), seen_stories(), seed=7)
+    told(store, stories_for(store.url))
+    other = told(open_sqlite("memory:"), stories_for(store.url), seed=7)
     assert difference(derived(store), derived(other)) == []
 
 
 def test_what_is_remembered_between_batches_changes_no_row(store: Store) -> None:
     """In the order of a few writers that take turns, which is none that a single client would cause."""
-    seen = [one for part in range(3) for one in seen_stories()[part::3]]
+    seen = [one for part in range(3) for one in stories_for(store.url)[part::3]]
     told(store, seen)
     other = open_sqlite("memory:")
     for one in seen:
@@ -234,7 +244,7 @@ def test_what_is_remembered_between_batches_changes_no_row(store: Store) -> None
 
 def test_what_was_derived_again_elsewhere_is_not_remembered_wrongly(store: Store) -> None:
     """A rebuild changes rows behind the back of whoever links next."""
-    seen = seen_stories()
+    seen = stories_for(store.url)
     ingest = Ingest(store)
     ingest.step(seen[:100])
     with store.exclusive():
@@ -270,8 +280,7 @@ def test_readers_see_whole_batches_only(store: Store) -> None:
 
 
 def test_a_reader_in_the_middle_holds_nobody_up(store: Store) -> None:
-    for number in range(300):
-        store.append([Kept(record(number))], Changes())
+    store.append([Kept(record(number)) for number in range(300)], Changes())
     reading = store.observations()
     seen = [next(reading)[1] for _ in range(3)]
     store.append([Kept(record(300))], Changes())
@@ -328,7 +337,7 @@ def test_processes_that_write_to_one_store_give_the_rows_of_one(engine: Engine, 
     writers = [subprocess.Popen([*command, str(part), "4"]) for part in range(4)]
     assert [writer.wait(timeout=240) for writer in writers] == [0, 0, 0, 0]
     store = engine.open(tmp_path)
-    assert {seen.id for seen in log_of(store)} == {seen.id for seen in seen_stories()}
+    assert {seen.id for seen in log_of(store)} == {seen.id for seen in stories_for(store.url)}
     alone = told(open_sqlite("memory:"), log_of(store))
     assert difference(derived(store), derived(alone)) == []
     store.close()

@@ -28,12 +28,15 @@ from ramify.storage.base import (
     StoreDown,
     Test,
 )
+from ramify.storage.clickhouse_checking import troubles
+from ramify.storage.clickhouse_direct import ClickHouseMesh, ask_directly
 from ramify.storage.clickhouse_known import NEAR, Known
 from ramify.storage.clickhouse_pieces import Pieces
 from ramify.storage.clickhouse_rows import GONE, PLAIN, entries_of, replaced, row_of, source
-from ramify.storage.clickhouse_schema import PROJECTIONS, literal, name
+from ramify.storage.clickhouse_schema import PROJECTIONS, TYPES, literal, name
 from ramify.storage.clickhouse_search import ClickHouseSearch
 from ramify.storage.clickhouse_server import ClickHouseServer, Row
+from ramify.storage.clickhouse_views import statements
 from ramify.storage.clickhouse_wiping import mark, wipe
 from ramify.storage.columns import COLUMNS
 from ramify.storage.fold import Folder, unfold
@@ -81,6 +84,8 @@ class ClickHouse:
         self._folder = Folder(self._pieces)
         self.server = ClickHouseServer(options, database, cluster, self._forget, busy_seconds)
         self._known = Known()
+        self._asked: tuple[int, tuple[str, ...]] = (0, ())
+        self._absent: frozenset[str] = frozenset()
         self.server.committed = self._known.committed
         self.search = ClickHouseSearch(self)
         self._prepare()
@@ -95,6 +100,24 @@ class ClickHouse:
             with self.server.writing():
                 if self.fact("identity") is None:
                     self.set_facts({"schema": SCHEMA, "identity": int.from_bytes(os.urandom(7), "big")})
+        self._make_columns()
+        self._make_views()
+
+    def _make_columns(self) -> None:
+        """Those that a newer version asks for are filled when all is derived again."""
+        server = self.server
+        rows = server.read(f"SELECT name FROM system.columns WHERE database = {literal(server.database)} AND table = 'entries'")
+        lacking = [column for column in TYPES if (column,) not in rows]
+        for column in lacking:
+            for table in dict.fromkeys((server.own, server.table)):
+                server.command(f"ALTER TABLE {table}{server.on} ADD COLUMN IF NOT EXISTS {name(column)} {TYPES[column]}")
+        if lacking and self.seq():
+            self.set_fact("outdated", 1)
+
+    def _make_views(self) -> None:
+        rows = self.server.read(f"SELECT name, comment FROM system.tables WHERE database = {literal(self.server.database)}")
+        for statement in statements(self.server.database, self.server.cluster, dict(rows)):
+            self.server.command(statement)
 
     def _forget(self) -> None:
         self._folder.forget()
@@ -178,11 +201,18 @@ class ClickHouse:
     # -- the log -----------------------------------------------------------------------------------------------------
 
     def missing(self, ids: Sequence[str]) -> set[str]:
-        left = set(ids)
-        for start in range(0, len(ids), CHUNK):
-            chunk = ids[start : start + CHUNK]
-            left -= {row[0] for row in self._read("id", "seen", f"key = 0 AND moment = 0 AND id IN {literal(chunk)}")}
-        return {id for id in left if ("seen", 0, 0, id) not in self.server.pending} if self.server.mine else left
+        """In its own turn a writer remembers the answer: it asks before it decides, and again when it stores."""
+        if self.server.mine and self._asked == (self.server.turn, tuple(ids)):
+            left = set(self._absent)
+        else:
+            left = set(ids)
+            for start in range(0, len(ids), CHUNK):
+                chunk = ids[start : start + CHUNK]
+                left -= {row[0] for row in self._read("id", "seen", f"key = 0 AND moment = 0 AND id IN {literal(chunk)}")}
+        if self.server.mine:
+            self._asked, self._absent = (self.server.turn, tuple(ids)), frozenset(left)
+            left -= {id for id in left if ("seen", 0, 0, id) in self.server.pending}
+        return left
 
     def seq(self) -> int:
         return self.server.state.seq if self.server.mine else self.server.last()[2].seq
@@ -301,10 +331,15 @@ class ClickHouse:
 
     def shrink(self) -> None:
         self.search.sweep()
+        self.mesh().clear()
         wipe(self.server)
 
     def sql(self, query: str, bounds: Bounds, further: Further | None = None) -> Rows:
-        raise UserMistake("SQL over the views is not there yet for a store on ClickHouse", "copy it to a file: ramify copy FROM sqlite:PATH")
+        return ask_directly(self.server, query, bounds)
+
+    def mesh(self) -> ClickHouseMesh:
+        """The rows behind the mesh's views, to be brought up."""
+        return ClickHouseMesh(self.server)
 
     def _chosen(self, table: str, clauses: str, order: str, limited: str = "") -> list[Entity]:
         return [_decoders[table].decode(doc) for doc in self._documents(table, clauses, order, limited)]
@@ -368,11 +403,11 @@ class ClickHouse:
     def facts(self, prefix: str) -> dict[str, str | bytes | int]:
         rows = self._read("id, doc", "facts", f"startsWith(id, {literal(prefix)})" if prefix else "")
         found = {name: msgspec.msgpack.decode(value) for name, value in rows}
-        for (space, _, _, name), values in self.server.pending.items() if self.server.mine else ():
-            if space == "facts" and name.startswith(prefix):
-                found.pop(name, None)
+        for (space, _, _, fact), values in self.server.pending.items() if self.server.mine else ():
+            if space == "facts" and fact.startswith(prefix):
+                found.pop(fact, None)
                 if "doc" in values:
-                    found[name] = msgspec.msgpack.decode(values["doc"])
+                    found[fact] = msgspec.msgpack.decode(values["doc"])
         return found
 
     def set_fact(self, name: str, value: str | bytes | int) -> None:
@@ -399,14 +434,14 @@ class ClickHouse:
         return self.server.follow(tell)
 
     def check(self) -> str:
-        whole = self.server.read(f"CHECK TABLE {self.server.own} SETTINGS check_query_single_value_result = 1")
-        return "ok" if whole[0][0] in (1, "1") else "a part of the table is damaged: CHECK TABLE says which"
+        return "; ".join(troubles(self.server)) or "ok"
 
     def _raw(self) -> int:
         return self.server.state.raw if self.server.mine else self.server.last()[2].raw
 
     def size(self) -> dict[str, int]:
-        query = f"SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = {literal(self.server.database)}"
+        parts = f"cluster({literal(self.server.cluster)}, system.parts)" if self.server.cluster else "system.parts"
+        query = f"SELECT sum(bytes_on_disk) FROM {parts} WHERE active AND database = {literal(self.server.database)}"
         return {"bytes": int(self.server.read(query)[0][0] or 0), "raw_bytes": self._raw()}
 
     def close(self) -> None:

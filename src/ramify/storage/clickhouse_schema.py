@@ -1,6 +1,6 @@
 """ClickHouse's tables. Everything of a store stands in one, because one insert into one table is all or nothing there."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ramify.storage.columns import COLUMNS, NUMBERS, OPTIONAL
 
@@ -48,26 +48,46 @@ def literal(value: Any) -> str:
     return f"({', '.join(map(literal, value))})"
 
 
+class Shape(NamedTuple):
+    """A table: its columns, what it is ordered by, which version replaces the others of the same place, how it is parted."""
+
+    name: str
+    columns: dict[str, str]
+    order: tuple[str, ...]
+    replaced: tuple[str, ...] = ()
+    parted: str = ""
+    more: str = ""
+
+
+ENTRIES = Shape("entries", TYPES, KEY, ("version", "gone"), more=", INDEX words words TYPE text(tokenizer = splitByString([' ']))")
+
+
 def statements(database: str, cluster: str = "") -> list[str]:
+    on = f" ON CLUSTER {name(cluster)}" if cluster else ""
+    return [f"CREATE DATABASE IF NOT EXISTS {name(database)}{on}", *table(database, ENTRIES, cluster)]
+
+
+def table(database: str, shape: Shape, cluster: str) -> list[str]:
     """On a cluster a store stands whole on one shard, which its name chooses, and is copied among that shard's replicas."""
     if not cluster:
-        return [f"CREATE DATABASE IF NOT EXISTS {name(database)}", table(database, "entries", "ReplacingMergeTree(version, gone)", SETTINGS)]
+        return [made(database, shape, shape.name, f"ReplacingMergeTree({', '.join(shape.replaced)})", SETTINGS)]
     on = f" ON CLUSTER {name(cluster)}"
     settings = {key: value for key, value in SETTINGS.items() if not key.startswith("non_")} | {"replicated_deduplication_window": WINDOW}
-    path = f"/clickhouse/tables/{{shard}}/{database}/entries"
-    engine = f"ReplicatedReplacingMergeTree({literal(path)}, '{{replica}}', version, gone)"
-    place = f"Distributed({literal(cluster)}, {literal(database)}, 'entries_local', cityHash64({literal(database)}))"
+    path = literal(f"/clickhouse/tables/{{shard}}/{database}/{shape.name}")
+    engine = f"ReplicatedReplacingMergeTree({', '.join((path, literal('{replica}'), *shape.replaced))})"
+    own = f"{shape.name}_local"
+    place = f"Distributed({literal(cluster)}, {literal(database)}, {literal(own)}, cityHash64({literal(database)}))"
     return [
-        f"CREATE DATABASE IF NOT EXISTS {name(database)}{on}",
-        table(database, "entries_local", engine, settings, on),
-        f"CREATE TABLE IF NOT EXISTS {name(database)}.entries{on} AS {name(database)}.entries_local ENGINE = {place}",
+        made(database, shape, f"{own}{on}", engine, settings),
+        f"CREATE TABLE IF NOT EXISTS {name(database)}.{shape.name}{on} AS {name(database)}.{own} ENGINE = {place}",
     ]
 
 
-def table(database: str, own: str, engine: str, settings: dict[str, int], on: str = "") -> str:
-    typed = ", ".join(f"{name(column)} {kind}{CODECS.get(column, '')}" for column, kind in TYPES.items())
+def made(database: str, shape: Shape, called: str, engine: str, settings: dict[str, int]) -> str:
+    typed = ", ".join(f"{name(column)} {kind}{CODECS.get(column, '')}" for column, kind in shape.columns.items())
     kept = ", ".join(f"{key} = {value}" for key, value in settings.items())
+    parted = f" PARTITION BY {shape.parted}" if shape.parted else ""
     return (
-        f"CREATE TABLE IF NOT EXISTS {name(database)}.{own}{on} ({typed}, INDEX words words TYPE text(tokenizer = splitByString([' ']))) "
-        f"ENGINE = {engine} ORDER BY ({', '.join(KEY)}) SETTINGS {kept}"
+        f"CREATE TABLE IF NOT EXISTS {name(database)}.{called} ({typed}{shape.more}) "
+        f"ENGINE = {engine}{parted} ORDER BY ({', '.join(shape.order)}) SETTINGS {kept}"
     )

@@ -10,7 +10,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import clickhouse_connect
@@ -25,11 +25,13 @@ from ramify.storage.clickhouse_schema import EMPTY, TYPES, literal, name, statem
 
 Row = tuple[Any, ...]
 Place = tuple[str, int, int, str]
-LEASE = 6.0  # seconds without a new number after which a turn is anybody's
+LEASE = 10.0  # seconds without a new number after which a turn is anybody's
 BEAT = 2.0
 RING = 4096  # so many of the last news are kept
 NOTICE_ROWS = 1000
-PASSING = frozenset({159, 164, 198, 202, 203, 209, 210, 236, 241, 242, 243, 252, 285, 286, 319, 394, 425, 499, 999})
+PASSING = frozenset({
+    32, 159, 164, 198, 202, 203, 209, 210, 236, 241, 242, 243, 252, 279, 285, 286, 319, 394, 425, 499, 999,
+})  # fmt: skip
 """Codes of the server's own trouble: no time, memory, space, connection or leader. Others would come again."""
 SETTINGS = {
     "max_query_size": 1 << 28, "max_ast_elements": 10_000_000, "max_expanded_ast_elements": 10_000_000, "compile_expressions": 0,
@@ -40,7 +42,8 @@ INSERT = {
     "async_insert": 0, "insert_deduplicate": 1, "min_insert_block_size_rows": 1 << 30, "min_insert_block_size_bytes": 1 << 34,
     "max_insert_block_size": 1 << 30,
 }  # fmt: skip
-CLUSTER = {"distributed_foreground_insert": 1, "insert_quorum": "auto", "select_sequential_consistency": 1, "distributed_product_mode": "local"}
+CLUSTER = {"load_balancing": "in_order", "distributed_foreground_insert": 1, "insert_quorum": "auto", "select_sequential_consistency": 1,
+           "distributed_product_mode": "local"}  # fmt: skip
 
 
 class State(msgspec.Struct, frozen=True, array_like=True):
@@ -65,7 +68,7 @@ class ClickHouseServer:
     """`forget` is called when what was remembered of the store may not be true any more."""
 
     def __init__(self, options: dict[str, Any], database: str, cluster: str, forget: Callable[[], None], busy_seconds: float) -> None:
-        self.database, self.cluster = database, cluster
+        self.database, self.cluster, self._options = database, cluster, options
         self.table = f"{name(database)}.entries"
         self.own = f"{self.table}_local" if cluster else self.table
         self.on = f" ON CLUSTER {name(cluster)}" if cluster else ""
@@ -82,11 +85,13 @@ class ClickHouseServer:
         self.committed: Callable[[Iterable[Place], int, int], None] = lambda places, before, number: None
         self.pending: dict[Place, dict[str, Any]] = {}
         self._news: tuple[int, list[tuple[str, str]]] | None = None
+        self._unsure: tuple[int, dict[str, list[Any]]] | None = None
         try:
             settings = {**SETTINGS, **(CLUSTER if cluster else {})}
             self._client = clickhouse_connect.get_client(**options, autogenerate_session_id=False, settings=settings, connect_timeout=10)
-            for statement in statements(database, cluster):
-                self._client.command(statement)
+            if self._client.command(f"EXISTS TABLE {self.table}") != 1:  # whoever made them by hand may not let us
+                for statement in statements(database, cluster):
+                    self._client.command(statement)
         except (ClickHouseError, HTTPError, OSError) as problem:
             raise StoreDown(words(problem)) from problem
 
@@ -110,6 +115,26 @@ class ClickHouseServer:
     def command(self, statement: str, settings: dict[str, Any] | None = None) -> None:
         with self._asking():
             self._client.command(statement, settings=settings)
+
+    def put(self, table: str, rows: Sequence[Row], columns: Sequence[str], kinds: Sequence[str]) -> None:
+        """Into a table beside the entries, which no turn is needed for."""
+        with self._asking():
+            self._client.insert(table, rows, columns, column_type_names=kinds)
+
+    def explained(self, query: str) -> str:
+        """Of what a query is made, as the server reads it; nothing is run."""
+        with self._asking():
+            return bytes(self._client.raw_query(f"EXPLAIN AST {query}")).decode()
+
+    @contextmanager
+    def directly(self, query: str, settings: dict[str, Any]) -> Iterator[tuple[Sequence[str], Iterator[Row]]]:
+        """A query that a person wrote, in the store's own database: its columns and its rows, as they come."""
+        try:
+            client = clickhouse_connect.get_client(**self._options, database=self.database, autogenerate_session_id=False)
+            with closing(client), client.query_rows_stream(query, settings=settings) as rows:
+                yield rows.source.column_names, rows
+        except (OperationalError, HTTPError, OSError) as problem:
+            raise StoreDown(words(problem)) from None
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
@@ -154,13 +179,15 @@ class ClickHouseServer:
 
     def _take(self) -> None:
         """Whoever finds the store idle tries the next number; only one of several can have it."""
-        end, pause = time.monotonic() + self._busy, 0.005
+        end, pause = time.monotonic() + self._busy, 0.02
         self._lost = False
+        if self.cluster:
+            self._send()
         while True:
-            number, _, state = self.last()
+            number, owner, state = self.last()
             if number != self._still[0]:
                 self._still = (number, time.monotonic())
-            if not state.busy or time.monotonic() - self._still[1] > LEASE:
+            if not state.busy or owner == self._me or time.monotonic() - self._still[1] > LEASE:  # of its own turns one is left behind
                 self._number, self.state = number, state
                 if self._insert({}, state, busy=True):
                     self._begin(number)
@@ -188,11 +215,12 @@ class ClickHouseServer:
             self.pending, self._news = {}, None
 
     def _undo(self) -> None:
-        """Nothing was written; the turn is given back, or runs out by itself."""
+        """Nothing was written; the turn is given back, or runs out by itself. On a cluster one copy may have what failed: the
+        same number must not be used for anything else."""
         self._forget()
         with self._numbers:
             self._known = -1
-            if self._lost:
+            if self._lost or (self.cluster and self._unsure):
                 return
             try:
                 if self._insert({}, self.last()[2], busy=False):
@@ -217,23 +245,29 @@ class ClickHouseServer:
         number, act = self._number + 1, secrets.token_hex(6)
         state = msgspec.structs.replace(state, busy=busy, act=act)
         rows = {**entries, ("turns", 0, 0, self._me): {"doc": msgspec.msgpack.encode(state)}}
-        data = columns_of(rows, number)
-        for attempt in (1, 2):
-            try:
-                with self._asking():
-                    self._client.insert(
-                        self.table, list(data.values()), list(data), column_type_names=[TYPES[one] for one in data], column_oriented=True,
-                        settings={**INSERT, "insert_deduplication_token": f"{self.database}/{number}"},
-                    )
-                break
-            except StoreDown:
-                if attempt == 2:
-                    raise
+        self._unsure = (number, columns_of(rows, number))
+        try:
+            self._send()
+        except StoreDown:
+            self._send()
         found = self.read(f"SELECT doc FROM {self.table} WHERE space = 'turns' AND id = {literal(self._me)} AND version = {number}")
         if not found or msgspec.msgpack.decode(found[0][0], type=State).act != act:
             return False
         self._number = number
         return True
+
+    def _send(self) -> None:
+        """What is under way. If it fails, on a cluster one copy may have it and the other not: it is sent again, before
+        anything else is, until both have it."""
+        number, data = self._unsure or (0, {})
+        if not data:
+            return
+        with self._asking():
+            self._client.insert(
+                self.table, list(data.values()), list(data), column_type_names=[TYPES[one] for one in data], column_oriented=True,
+                settings={**INSERT, "insert_deduplication_token": f"{self.database}/{number}"},
+            )
+        self._unsure = None
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -303,5 +337,7 @@ def columns_of(entries: dict[Place, dict[str, Any]], version: int) -> dict[str, 
 
 
 def words(problem: BaseException) -> str:
-    """One line, without the address: it may hold a password."""
-    return re.sub(r"https?://\S+", "the server", str(problem)).strip().split("\n", 1)[0][:300] or type(problem).__name__
+    """One line, without the driver's preface, and without the address: it may hold a password."""
+    text = re.sub(r"https?://\S+", "the server", str(problem)).strip().split("\n", 1)[0]
+    text = re.sub(r"^.*?DB::Exception: ", "", text)
+    return re.sub(r" \((?:version|for url) .*$", "", text)[:300] or type(problem).__name__

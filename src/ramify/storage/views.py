@@ -12,6 +12,7 @@ class Dialect(NamedTuple):
     moment: Callable[[str], str]
     day: Callable[[str], str]
     times: Callable[[str], str]
+    text: Callable[[str], str] = lambda value: f"CAST({value} AS TEXT)"  # so that joins with ids can use the index over it
 
 
 def sqlite_moment(column: str) -> str:
@@ -24,11 +25,21 @@ def postgres_moment(column: str) -> str:
     return f"CASE WHEN {column} > 0 THEN to_char({second}, 'YYYY-MM-DD\"T\"HH24:MI:SS') || '.' || lpad(({column} % 1000000)::text, 6, '0') || 'Z' END"
 
 
+def clickhouse_moment(column: str) -> str:
+    return f"CASE WHEN {column} > 0 THEN formatDateTime(fromUnixTimestamp64Micro({column}, 'UTC'), '%Y-%m-%dT%H:%i:%S.%fZ') END"
+
+
 SQLITE = Dialect(sqlite_moment, lambda column: f"date({column} / 1000000, 'unixepoch')", lambda test: f"sum({test})")
 POSTGRES = Dialect(
     postgres_moment,
     lambda column: f"to_char(to_timestamp({column} / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
     lambda test: f"count(*) FILTER (WHERE {test})",
+)
+CLICKHOUSE = Dialect(
+    clickhouse_moment,
+    lambda column: f"formatDateTime(fromUnixTimestamp64Micro({column}, 'UTC'), '%Y-%m-%d')",
+    lambda test: f"countIf({test})",
+    lambda value: value,
 )
 
 
@@ -36,8 +47,7 @@ def given(column: str) -> str:
     return f"nullif({column}, '')"
 
 
-# A text, so that joins with ids can use the index over it.
-PARENT = f"CAST({given('parent')} AS TEXT)"
+PARENT = SQLITE.text(given("parent"))
 
 
 def spent(prefix: str = "") -> str:
@@ -50,20 +60,24 @@ def total(name: str) -> str:
 
 
 def views(dialect: Dialect) -> dict[str, str]:
+    """Columns are named with their table: of a bare one ClickHouse would believe that the view's own is meant."""
     moment = dialect.moment
     tasks = f"""
-SELECT id, project, {given("conversation")} AS conversation, {PARENT} AS parent, kind, status, {given("agent")} AS agent,
-    {given("agent_id")} AS agent_id, title, prompt, prompt_author, {moment("opened")} AS opened, {moment("closed")} AS closed,
-    (closed - opened) / 1000.0 AS duration_ms, opened AS opened_us, calls, tool_calls, {spent()},
-    {given("rule")} AS link_rule, certainty AS link_certainty, {given("via")} AS via
-FROM tasks WHERE kind <> 'none'"""
+SELECT t.id AS id, t.project AS project, {given("t.conversation")} AS conversation, {dialect.text(given("t.parent"))} AS parent, t.kind AS kind,
+    t.status AS status, {given("t.agent")} AS agent, {given("t.agent_id")} AS agent_id, t.title AS title, t.prompt AS prompt,
+    t.prompt_author AS prompt_author, {moment("t.opened")} AS opened, {moment("t.closed")} AS closed,
+    (t.closed - t.opened) / 1000.0 AS duration_ms, t.opened AS opened_us, t.calls AS calls, t.tool_calls AS tool_calls, {spent("t.")},
+    {given("t.rule")} AS link_rule, t.certainty AS link_certainty, {given("t.via")} AS via
+FROM tasks t WHERE t.kind <> 'none'"""
 
     model_calls = f"""
-SELECT id, project, {given("conversation")} AS conversation, {given("task")} AS task, {given("parent")} AS parent, kind,
-    {given("utility")} AS utility, {given("model")} AS model, status, {given("attempt_of")} AS attempt_of, {moment("started")} AS opened,
-    {moment("ended")} AS closed, (ended - started) / 1000.0 AS duration_ms, (first_byte - started) / 1000.0 AS first_token_ms,
-    started AS opened_us, {given("stop_reason")} AS stop_reason, http_status, message_count, new_messages, counted, {spent()}, source
-FROM calls WHERE kind <> 'twin'"""
+SELECT c.id AS id, c.project AS project, {given("c.conversation")} AS conversation, {given("c.task")} AS task, {given("c.parent")} AS parent,
+    c.kind AS kind, {given("c.utility")} AS utility, {given("c.model")} AS model, c.status AS status, {given("c.attempt_of")} AS attempt_of,
+    {moment("c.started")} AS opened, {moment("c.ended")} AS closed, (c.ended - c.started) / 1000.0 AS duration_ms,
+    (c.first_byte - c.started) / 1000.0 AS first_token_ms, c.started AS opened_us, {given("c.stop_reason")} AS stop_reason,
+    c.http_status AS http_status, c.message_count AS message_count, c.new_messages AS new_messages, c.counted AS counted, {spent("c.")},
+    c.source AS source
+FROM calls c WHERE c.kind <> 'twin'"""
 
     def tool_use(task: str, joined: str) -> str:
         return f"""
@@ -82,20 +96,21 @@ FROM tools t {joined}"""
     ))  # fmt: skip
 
     messages = f"""
-SELECT id || '.prompt' AS id, project, {given("conversation")} AS conversation, id AS task, NULL AS model_call, 'user' AS role,
-    prompt_author AS author, prompt AS text, {moment("opened")} AS timestamp, opened AS at_us
-FROM tasks WHERE kind <> 'none' AND prompt <> ''
+SELECT t.id || '.prompt' AS id, t.project AS project, {given("t.conversation")} AS conversation, t.id AS task, NULL AS model_call,
+    'user' AS role, t.prompt_author AS author, t.prompt AS text, {moment("t.opened")} AS timestamp, t.opened AS at_us
+FROM tasks t WHERE t.kind <> 'none' AND t.prompt <> ''
 UNION ALL
-SELECT id || '.answer', project, {given("conversation")}, {given("task")}, id, 'assistant', 'agent', NULL,
-    {moment("coalesce(ended, started)")}, coalesce(ended, started)
-FROM calls WHERE kind <> 'twin' AND status = 'ok'"""
+SELECT c.id || '.answer', c.project, {given("c.conversation")}, {given("c.task")}, c.id, 'assistant', 'agent', NULL,
+    {moment("coalesce(c.ended, c.started)")}, coalesce(c.ended, c.started)
+FROM calls c WHERE c.kind <> 'twin' AND c.status = 'ok'"""
 
     links = f"""
-SELECT id AS child, 'task' AS child_kind, {given("parent")} AS parent, link_kind AS kind, rule, certainty, {given("via")} AS via
-FROM tasks WHERE rule <> '' AND kind <> 'none'
+SELECT t.id AS child, 'task' AS child_kind, {given("t.parent")} AS parent, t.link_kind AS kind, t.rule AS rule, t.certainty AS certainty,
+    {given("t.via")} AS via
+FROM tasks t WHERE t.rule <> '' AND t.kind <> 'none'
 UNION ALL
-SELECT id, 'model_call', {given("parent")}, link_kind, rule, certainty, {given("via")}
-FROM calls WHERE rule <> '' AND kind <> 'twin' AND link_kind <> 'spawned'"""
+SELECT c.id, 'model_call', {given("c.parent")}, c.link_kind, c.rule, c.certainty, {given("c.via")}
+FROM calls c WHERE c.rule <> '' AND c.kind <> 'twin' AND c.link_kind <> 'spawned'"""
 
     # Of calls whose price is not known the cost is not known; those without tokens cost nothing.
     used = "input + output + cache_read + cache_write"
@@ -107,13 +122,14 @@ FROM (
         c.counted AS counted, c.input AS input, c.output AS output, c.cache_read AS cache_read, c.cache_write AS cache_write, c.cost AS cost
     FROM calls c LEFT JOIN tasks t ON t.id = c.task WHERE c.kind <> 'twin'
     UNION ALL
-    SELECT opened, project, id, {given("agent")}, NULL, 0, extra_input, extra_output, extra_cache_read, extra_cache_write, extra_cost
-    FROM tasks WHERE extra_input + extra_output + extra_cache_read + extra_cache_write > 0
+    SELECT t.opened, t.project, t.id, {given("t.agent")}, NULL, 0, t.extra_input, t.extra_output, t.extra_cache_read, t.extra_cache_write,
+        t.extra_cost
+    FROM tasks t WHERE t.extra_input + t.extra_output + t.extra_cache_read + t.extra_cache_write > 0
 ) AS used GROUP BY 1, 2, 3, 4, 5"""
 
     conversations = f"""
-SELECT id, project, {given("session")} AS session, {given("client")} AS client, {moment("opened")} AS opened, {moment("active")} AS active,
-    active AS active_us, calls, {spent()} FROM conversations"""
+SELECT c.id AS id, c.project AS project, {given("c.session")} AS session, {given("c.client")} AS client, {moment("c.opened")} AS opened,
+    {moment("c.active")} AS active, c.active AS active_us, c.calls AS calls, {spent("c.")} FROM conversations c"""
 
     return {
         f"{OURS}conversations": conversations,
