@@ -45,7 +45,7 @@ def trace(id: str, count: int = SPANS) -> list[Span]:
         above = source.choice(open_agents[-12:]) if open_agents else ""
         if above:
             above = add(spans, id, above, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "delegate"}, source)
-        agent = add(spans, id, above, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": f"agent {len(open_agents)}"}, source)
+        agent = add(spans, id, above, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": f"agent {len(open_agents) % 12}"}, source)
         open_agents.append(agent)
         for _ in range(4):
             add(spans, id, agent, call(source), source)

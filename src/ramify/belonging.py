@@ -92,6 +92,9 @@ class Alone:
     def load(self, table: str, id: str) -> Entity | None:
         return None
 
+    def many(self, table: str, ids: Sequence[str]) -> Sequence[Entity]:
+        return ()
+
     def members(self, conversation: str) -> Sequence[Call]:
         return ()
 

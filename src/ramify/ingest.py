@@ -62,6 +62,9 @@ class Reader:
     def load(self, table: str, id: str) -> Entity | None:
         return self.store.load(table, id)
 
+    def many(self, table: str, ids: Sequence[str]) -> Sequence[Entity]:
+        return self.store.among(table, "id", ids)
+
     def members(self, conversation: str) -> Sequence[Call]:
         rows = self.store.among("calls", "conversation", [conversation])
         return [row for row in rows if isinstance(row, Call)]

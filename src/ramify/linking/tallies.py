@@ -99,6 +99,7 @@ def settle(world: World) -> None:
                     sums.setdefault(key, Sum()).add(sign, usage, status, lasted)
     for place in touched:
         world.count(place, after.share(place))
+    world.gather("tallies", map(_id, sums))
     for key, found in sums.items():
         _put(world, key, found)
 
@@ -123,8 +124,12 @@ def _tools(world: World, side: Side, place: Place) -> list[str]:
     return [ids.tool_call_id(row.project, row.session, native) for native in share.uses]
 
 
+def _id(key: Key) -> str:
+    return ids.short("tally", *map(str, key))
+
+
 def _put(world: World, key: Key, found: Sum) -> None:
-    id = ids.short("tally", *map(str, key))
+    id = _id(key)
     row = world.get("tallies", id)
     before = row if isinstance(row, Tally) else Tally(id, *key)
     times = _added(before.times, found.times)

@@ -3,7 +3,7 @@
 The world holds no rule and does no input or output of its own; a `Loader` is handed to it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -24,6 +24,7 @@ __all__ = ["FOREVER", "NEWEST", "Loader", "Rules", "World", "chain_key", "key"]
 
 class Loader(KeyLoader, Protocol):
     def load(self, table: str, id: str) -> Entity | None: ...
+    def many(self, table: str, ids: Sequence[str]) -> Sequence[Entity]: ...
     def members(self, conversation: str) -> Sequence[Call]: ...
     def owned(self, table: str, task: str) -> Sequence[Entity]:
         """The calls of a task, or the tools that are its own, as they are stored."""
@@ -129,6 +130,18 @@ class World:
 
     def get(self, table: str, id: str) -> Entity | None:
         return self._get(table, id)
+
+    def gather(self, table: str, ids: Iterable[str]) -> None:
+        """Rows that will be asked for one by one are read together."""
+        missing = [id for id in dict.fromkeys(ids) if id and (table, id) not in self._rows]
+        if len(missing) < 2:
+            return
+        for id in missing:
+            self._rows[table, id] = None
+        for row in self.loader.many(table, missing):
+            self._rows[table, row.id] = row
+            if table in COUNTED:
+                self.count((table, row.id), share_of(row))
 
     def call(self, id: str) -> Call | None:
         row = self._get("calls", id)

@@ -12,7 +12,7 @@ from ramify.linking.keys import NEWEST, Entry
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Sheet, ToolCall
-from ramify.model.otel_event import CLIENT_RUN, MODEL, NO_CONTENT, LogTold, SpanSeen
+from ramify.model.otel_event import CLIENT_RUN, MODEL, NO_CONTENT, TOOL, LogTold, SpanSeen
 
 TRACE = 32  # characters of a trace's id
 Place = tuple[str, str]
@@ -123,6 +123,8 @@ class Nodes:
             for kind in ("otel-runs", "otel-said")
         ]
         self.world.prefetch(keys)
+        self.world.gather("sheets", (sheet_id(seen.project, place) for seen in spans for place in (seen.place, seen.parent) if place))
+        self.world.gather("tools", (tool_id(seen.project, trace_of(seen.place), seen.tool_call or seen.place) for seen in spans if seen.role == TOOL))
 
     def get(self, project: str, place: str) -> Node | None:
         if not place:
@@ -140,6 +142,8 @@ class Nodes:
         project, place = node.seen.project, node.seen.place
         if (project, place) not in self._kids:
             self._kids[project, place] = list(entries(self.world, place_key("otel-kids", project, place)))
+        if any((project, kid) not in self._known for _, kid in self._kids[project, place]):
+            self.world.gather("sheets", (sheet_id(project, kid) for _, kid in self._kids[project, place]))
         for _, kid in self._kids[project, place]:
             if (found := self.get(project, kid)) is not None:
                 yield found
