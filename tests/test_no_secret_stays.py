@@ -109,6 +109,7 @@ async def test_no_secret_stays_in_the_store_the_spool_the_log_or_an_answer(tmp_p
         await send_all(server.address)
         await server.until(lambda health: health["capture"]["stored"] >= 10)
         said = await answers(server)
+        task = ((await server.ask("calls")) or {})["items"][0]["task"]
         running = files(tmp_path)
         server.end(signal.SIGTERM)
     assert len(upstream.requests) >= 4
@@ -117,6 +118,10 @@ async def test_no_secret_stays_in_the_store_the_spool_the_log_or_an_answer(tmp_p
     assert found_in(said) == []
     assert found_in(running) == []
     assert found_in(tables(tmp_path)) == []
+    for to in ("markdown", "jsonl"):
+        exported = await asyncio.to_thread(told_by, server, "export", task, "-", "--to", to)
+        assert b"redacted" in exported
+        assert found_in(exported) == []
     shown = await asyncio.to_thread(told_by, server, "search", "before")
     assert b"redacted" in shown
     assert found_in(shown) == []

@@ -16,9 +16,11 @@ from ramify.capture.a2a.secrets import redact_frame
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.mesh_secrets import redact_message
 from ramify.capture.redact import redact_json, redact_sse
+from ramify.ingest import Ingest
 from ramify.model.observation import Record, Request, Response
+from ramify.storage.sqlite import open_sqlite
 from tests.capture import corpus
-from tests.capture.secret_formats import CORPUS, FORMATS, Planted, leaks
+from tests.capture.secret_formats import CORPUS, FORMATS, Planted, leaks, planted
 
 SECRETS = {secret for each in CORPUS for secret in each.secrets}
 
@@ -215,6 +217,41 @@ def test_none_stays_in_an_event_of_a_program() -> None:
         return cleaned_record("adcp", {"eventId": "e1", "type": "sync_creatives", "payload": payload})
 
     assert leaking(clean) == []
+
+
+def attribute(key: str, value: str) -> dict[str, Any]:
+    return {"key": key, "value": {"stringValue": value}}
+
+
+def test_none_stays_in_a_span() -> None:
+    def clean(planted: Planted) -> bytes:
+        attributes = [attribute("gen_ai.input.messages", json.dumps([{"content": planted.text}])), attribute("note", planted.text)]
+        return cleaned_record("otel", {"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "chat", "attributes": attributes}]}]}]})
+
+    assert leaking(clean) == []
+
+
+def test_an_attribute_of_a_span_is_known_by_its_name() -> None:
+    secret = ("http.request.header.authorization", "http.request.header.x_api_key", "app.db.password", "access_token", "http.response.header.set-cookie")
+    plain = ("gen_ai.usage.input_tokens", "http.request.header.content-type", "session.id", "gen_ai.token.type", "user.name")
+    many = {"key": "http.request.header.cookie", "value": {"arrayValue": {"values": [{"stringValue": "abc"}]}}}
+    span = json.loads(cleaned_record("otel", {"attributes": [*(attribute(key, 'a"b') for key in (*secret, *plain)), many]}))
+    given = {each["key"]: each["value"].get("stringValue") for each in span["attributes"]}
+    assert given == dict.fromkeys(secret, "[redacted:secret]") | dict.fromkeys(plain, 'a"b') | {"http.request.header.cookie": None}
+    assert span["attributes"][-1]["value"]["arrayValue"]["values"] == [{"stringValue": "[redacted:secret]"}]
+
+
+def test_the_address_of_a_model_call_is_cleaned_where_its_body_holds_nothing() -> None:
+    token = planted("url-token").secrets[0]
+    body = b'{"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "hello"}]}'
+    asked = Request("r", "default", 1, "proxy", "r", "POST", f"/v1/messages?token={token}", (("content-type", "application/json"),), body)
+    said = b'{"id": "msg_1", "type": "message", "role": "assistant", "content": [{"type": "text", "text": "hi"}], "stop_reason": "end_turn"}'
+    answered = Response("a", "default", 2, "proxy", "r", asked.path, 200, asked.headers, said, "complete", 2)
+    store = open_sqlite("memory:")
+    Ingest(store, redaction=Cleaner()).step([asked, answered])
+    kept = [seen for _, seen in store.observations() if isinstance(seen, Request | Response)]
+    assert [(seen.path, seen.body) for seen in kept] == [("/v1/messages?token=[redacted:url-parameter]", body), ("/v1/messages?token=[redacted:url-parameter]", said)]
+    store.close()
 
 
 # -- what is none ------------------------------------------------------------------------------------------------------
