@@ -41,6 +41,9 @@ soak: $(STAMP)          ## kill -9 under load, many times; quiet streams, for mi
 	$(BIN)/python -m bench.a2a --open 300
 	$(BIN)/python -m bench.cluster
 
+fuzz: $(STAMP)          ## damaged recordings for every reader, a minute each
+	$(BIN)/python -m tests.fuzz
+
 phoenix: $(STAMP)       ## what Arize Phoenix (850 MB, into the environment) shows of the spans that Ramify sends
 	RAMIFY_TEST_PHOENIX=1 $(BIN)/python -m pytest tests/peers/test_phoenix.py
 

@@ -15,6 +15,7 @@ from bench.soaked import Server, locked
 from ramify.demo.upstream import serving
 from ramify.demo.wire import Json, Reply, text, tool
 from tests.capture.secret_formats import FORMATS, Planted, leaks, planted
+from tests.capture.world import talk
 
 PLANTED = [planted(name, 7) for name in FORMATS]
 QUESTIONS = ("tasks", "calls", "conversations", "events", "operations", "stats", "lint", "health", "search?q=before")
@@ -108,6 +109,7 @@ async def test_no_secret_stays_in_the_store_the_spool_the_log_or_an_answer(tmp_p
         await server.until(lambda health: not health["capture"]["spooled"])
         await send_all(server.address)
         await server.until(lambda health: health["capture"]["stored"] >= 10)
+        await talk(server.port, b"GET /v1/x HTTP/1.1\r\nHost: x\r\nAuthorization: " + PLANTED[0].secrets[0].encode() + b"\x00\r\n\r\n")
         said = await answers(server)
         task = ((await server.ask("calls")) or {})["items"][0]["task"]
         running = files(tmp_path)
@@ -116,6 +118,7 @@ async def test_no_secret_stays_in_the_store_the_spool_the_log_or_an_answer(tmp_p
     assert upstream.requests[0].header("x-api-key") == PLANTED[0].secrets[0]
     assert b"[redacted:" in said
     assert found_in(said) == []
+    assert b"refused what is no HTTP" in (tmp_path / "server.log").read_bytes()
     assert found_in(running) == []
     assert found_in(tables(tmp_path)) == []
     for to in ("markdown", "jsonl"):
