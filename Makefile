@@ -7,7 +7,12 @@ STAMP := $(VENV)/.installed
 PAGE := src/ramify/web/static/index.html
 PAGE_SOURCES := $(shell find web -name node_modules -prune -o -type f -print)
 
-.PHONY: demo test lint web screenshots bench soak phoenix clean
+LOCKED := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r
+SUPPLY := $(VENV)/supply
+COMPILE := $(SUPPLY)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+  --no-header --no-emit-index-url --no-emit-find-links
+
+.PHONY: demo test lint web screenshots bench soak fuzz phoenix clean lock sbom licences wheel
 
 demo: $(READY) $(PAGE)  ## a live multi-agent session on a throw-away store
 	$(BIN)/ramify demo
@@ -21,7 +26,7 @@ web: $(PAGE)            ## the page, built into the package
 
 lint: $(STAMP)
 	$(BIN)/python web/build.py check
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff check src tests bench supply
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports --no-cache
 
@@ -36,8 +41,34 @@ soak: $(STAMP)          ## kill -9 under load, many times; quiet streams, for mi
 	$(BIN)/python -m bench.a2a --open 300
 	$(BIN)/python -m bench.cluster
 
+fuzz: $(STAMP)          ## damaged recordings for every reader, a minute each
+	$(BIN)/python -m tests.fuzz
+
 phoenix: $(STAMP)       ## what Arize Phoenix (850 MB, into the environment) shows of the spans that Ramify sends
 	RAMIFY_TEST_PHOENIX=1 $(BIN)/python -m pytest tests/peers/test_phoenix.py
+
+lock: $(SUPPLY)         ## newer versions of what pyproject.toml allows, with their hashes
+	$(COMPILE) --upgrade pyproject.toml --group page --group build --extra fast -o requirements/run.txt
+	$(COMPILE) --upgrade pyproject.toml --group dev --extra fast -c requirements/run.txt -o requirements/dev.txt
+	$(COMPILE) --upgrade --group supply -o requirements/supply.txt
+
+sbom: $(READY) $(SUPPLY)  ## what a checkout is built and runs with, as CycloneDX, into dist/
+	@mkdir -p dist
+	rm -rf $(VENV)/plain && $(PYTHON) -m venv --without-pip $(VENV)/plain
+	$(BIN)/python -m pip --python $(VENV)/plain install --quiet --require-hashes -r requirements/run.txt
+	$(BIN)/python -m pip --python $(VENV)/plain install --quiet --no-deps --no-build-isolation -e .
+	$(SUPPLY)/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml -o dist/ramify.cdx.json $(VENV)/plain
+
+licences: $(READY)      ## docs/licences.md, from what the packages say of themselves
+	$(BIN)/python -m supply.licences > docs/licences.md
+
+wheel: $(READY) $(PAGE)  ## built twice; fails unless both are the same bytes
+	$(BIN)/python -m supply.wheel dist
+
+$(SUPPLY): requirements/supply.txt
+	$(PYTHON) -m venv $(SUPPLY)
+	$(SUPPLY)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/supply.txt
+	@touch $(SUPPLY)
 
 clean:
 	rm -rf $(VENV) web/node_modules src/ramify/web/static
@@ -47,18 +78,18 @@ $(PAGE): $(PAGE_SOURCES) | $(READY)
 	@touch $(PAGE)
 
 # What a user installs, and the page, built with a node from PyPI; the demonstration needs no more.
-$(READY): pyproject.toml
+$(READY): pyproject.toml requirements/run.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Ramify needs Python 3.11 or newer; say which with: make PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) \
 	  || { rm -rf $(VENV); echo "No virtual environment could be made. On Debian and Ubuntu: apt install python3-venv"; exit 1; }
 	$(PIP) --upgrade 'pip>=25.1'
-	$(PIP) --group page
+	$(LOCKED) requirements/run.txt
 	$(BIN)/python web/build.py build
-	$(PIP) -e '.[fast]'
+	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $(READY)
 
 # The development tools, and the real client (some 350 MB) that the tests run.
-$(STAMP): $(READY) pyproject.toml
-	$(PIP) --group dev
+$(STAMP): $(READY) pyproject.toml requirements/dev.txt
+	$(LOCKED) requirements/dev.txt
 	@touch $(STAMP)

@@ -309,8 +309,7 @@ class Ingest:
     def _redacted(self, redaction: Redaction, seen: Request, reading: Reading | str) -> tuple[Request, Reading | str]:
         """Each piece is searched once; where a secret is found, the body is cleaned as a whole and read again."""
         if isinstance(reading, Reading) and reading.layout.body is seen.body and is_clean(redaction, reading.layout):
-            headers = redaction.headers(seen.headers)
-            return (seen if headers == seen.headers else structs.replace(seen, headers=headers)), reading
+            return redaction.head(seen), reading
         clean = redaction.observation(seen)
         assert isinstance(clean, Request)
         return clean, self.reader.read_body(clean)
@@ -319,8 +318,7 @@ class Ingest:
         answer: Answer | None = model_api.read_answer(seen)
         if self.redaction is not None:
             if answer is not None and answer.complete and self.redaction.finds_nothing(seen, answer.blocks):
-                headers = self.redaction.headers(seen.headers)
-                seen = seen if headers == seen.headers else structs.replace(seen, headers=headers)
+                seen = self.redaction.head(seen)
             else:
                 clean = self.redaction.observation(seen)
                 assert isinstance(clean, Response)

@@ -1,9 +1,11 @@
 """What ingest asks of whoever cuts secrets out, and how little of a growing body must be searched for them."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from ramify.model.observation import Headers, Observation, Response
+from ramify.model.observation import Observation, Request, Response
 from ramify.model.piece import Layout
+
+Sent = TypeVar("Sent", Request, Response)
 
 
 class Redaction(Protocol):
@@ -11,7 +13,10 @@ class Redaction(Protocol):
 
     def piece(self, raw: bytes) -> bytes: ...
     def observation(self, seen: Observation) -> Observation: ...
-    def headers(self, headers: Headers) -> Headers: ...
+    def head(self, seen: Sent) -> Sent:
+        """With clean headers and a clean address; the body is somebody else's."""
+        ...
+
     def finds_nothing(self, seen: Response, blocks: list[dict[str, Any]]) -> bool:
         """Whether an answer, in its bytes and put together, holds no secret at all."""
         ...

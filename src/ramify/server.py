@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from ramify.capture.a2a.agents import Agents
 from ramify.capture.allocator import reuse_memory
@@ -45,6 +46,7 @@ class Running(Served, Protocol):
 
 def run_server(ramify: Running, clock: Callable[[], int]) -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("aiohttp.server").addFilter(without_bytes)
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(50_000, 20, 100)  # a question reads many rows at once; looking through them finds nothing to free
     reuse_memory()
@@ -52,6 +54,13 @@ def run_server(ramify: Running, clock: Callable[[], int]) -> int:
         return run_loop(until_interrupted(ramify, clock))
     finally:
         ramify.close()
+
+
+def without_bytes(told: logging.LogRecord) -> bool:
+    """Of a request that is no HTTP, aiohttp's traceback quotes the header that was wrong, which may be a credential."""
+    if told.exc_info and isinstance(told.exc_info[1], HttpProcessingError):
+        told.msg, told.args, told.exc_info = "refused what is no HTTP status=%s", (told.exc_info[1].code,), None
+    return True
 
 
 def run_loop(work: Coroutine[Any, Any, int]) -> int:

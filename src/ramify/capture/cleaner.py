@@ -7,9 +7,11 @@ from msgspec.structs import replace
 
 from ramify.capture.a2a.secrets import redact_frame
 from ramify.capture.mesh_secrets import redact_message
-from ramify.capture.redact import redact_body, redact_headers, redact_json, redact_text
+from ramify.capture.otel_secrets import redact_attributes
+from ramify.capture.redact import redact_body, redact_headers, redact_json, redact_string
 from ramify.model.observation import Correction, Headers, Observation, Record, Request, Response
 from ramify.protocols.adcp.redact import redact_line
+from ramify.redaction import Sent
 
 
 class Cleaner:
@@ -28,6 +30,10 @@ class Cleaner:
                 self._headers.clear()
             found = self._headers[headers] = redact_headers(headers)
         return found
+
+    def head(self, seen: Sent) -> Sent:
+        headers, path = self.headers(seen.headers), redact_string(seen.path)
+        return seen if headers == seen.headers and path == seen.path else replace(seen, headers=headers, path=path)
 
     def finds_nothing(self, seen: Response, blocks: list[dict[str, Any]]) -> bool:
         """A quick look that suffices for almost every answer. A secret may be spread over events: both are looked at."""
@@ -48,6 +54,8 @@ class Cleaner:
             case Record(format="sam"):
                 body = redact_message(seen.body)
                 return seen if body is seen.body else replace(seen, body=body)
+            case Record(format="otel"):
+                return replace(seen, body=redact_attributes(seen.body))
             case Record():
                 return replace(seen, body=redact_json(seen.body))
             case Correction():
@@ -58,7 +66,7 @@ class Cleaner:
         body, decoded = redact_body(seen.body, _header(headers, "content-type"), _header(headers, "content-encoding"))
         if decoded:
             headers = tuple(pair for pair in headers if pair[0].lower() != "content-encoding")
-        path = redact_text(seen.path.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+        path = redact_string(seen.path)
         if headers == seen.headers and body == seen.body and path == seen.path:
             return seen
         return replace(seen, headers=headers, body=body, path=path)

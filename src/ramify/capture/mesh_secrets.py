@@ -1,8 +1,10 @@
-"""Secrets that senders on a mesh put beside their messages: out before anything is stored; words stay as they are."""
+"""Secrets out of a mesh's messages: beside them by their names, in what was said by their form alone."""
 
 import json
 import re
 from typing import Any
+
+from ramify.capture.redact import redact_text
 
 REDACTED = "[redacted]"
 SECRET_KEYS = (
@@ -18,11 +20,17 @@ SIGNS = (
 many times faster than one pattern, and histories are long."""
 BESIDE = ("user_properties", "metadata")
 VERBATIM = ("tool_args", "args", "response", "contents", "config", "text")
-"""What agents said and did. It is theirs to keep or to leave out."""
+"""What agents said and did. Names in it are theirs, and say nothing; a key is known by its form there as everywhere."""
 
 
 def redact_message(body: bytes) -> bytes:
     """The same bytes where there is nothing to redact, which is almost always so."""
+    named = redact_beside_messages(body)
+    clean = redact_text(named)
+    return body if clean == body else clean
+
+
+def redact_beside_messages(body: bytes) -> bytes:
     squeezed = body.translate(None, b"_-").lower()
     if not any(sign in squeezed for sign in SIGNS):
         return body

@@ -9,13 +9,14 @@ import re
 from ramify.capture.redact_stream import redact_events
 from ramify.capture.secret_keys import redact_named
 from ramify.capture.secret_patterns import FAMILIES
+from ramify.capture.secret_words import redact_beside
 from ramify.model.observation import Headers
 from ramify.protocols.wire.coding import decode, encodings_of
 
 HEADER_MARK = "[redacted]"
 SECRET_HEADER = re.compile(
-    r"^(?:proxy-)?authorization$|^(?:set-)?cookie2?$|api[-_]?key|secret|passw|credential|token|signature"
-    r"|[-_]auth$|^auth$",
+    r"authorization|^(?:set-)?cookie2?$|secret|passw|credential|token|signature|jwt|[-_]auth$|^auth$"
+    r"|(?:api|subscription|functions|access|account|master|shared|app|application|auth|private|signing|rapidapi)[-_]?key",
     re.IGNORECASE,
 )
 # Counts, limits and the ids that a client states: words like `token` in their names mean something else.
@@ -31,9 +32,18 @@ def is_secret_header(name: str) -> bool:
 
 
 def redact_headers(headers: Headers) -> Headers:
-    return tuple(
-        (name, HEADER_MARK if value and is_secret_header(name) else value) for name, value in headers
-    )
+    """By their names; and what others hold, such as the address of a page or of a redirection, by its form."""
+    hidden = tuple((name, HEADER_MARK if value and is_secret_header(name) else value) for name, value in headers)
+    values = "\n".join(value for _, value in hidden).encode("utf-8", "surrogatepass")
+    if patterns_once(values) == values:
+        return hidden
+    return tuple((name, redact_string(value)) for name, value in hidden)
+
+
+def redact_string(text: str) -> str:
+    raw = text.encode("utf-8", "surrogatepass")
+    clean = redact_text(raw)
+    return text if clean == raw else clean.decode("utf-8", "surrogatepass")
 
 
 def patterns_once(text: bytes) -> bytes:
@@ -41,7 +51,7 @@ def patterns_once(text: bytes) -> bytes:
         if family.probe.search(text):
             for pattern in family.patterns:
                 text = pattern.shape.sub(pattern.replace, text)
-    return text
+    return redact_beside(text)
 
 
 def redact_text(text: bytes) -> bytes:

@@ -7,7 +7,7 @@ pair share that number, so it tells where the value ends, without parsing anythi
 import re
 from collections.abc import Iterator
 
-from ramify.capture.secret_patterns import mark
+from ramify.capture.secret_shapes import mark
 
 MARK = mark("secret")
 ANY_MARK = re.compile(rb"\[redacted(?::[a-z-]+)?\]")

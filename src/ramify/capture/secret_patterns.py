@@ -7,62 +7,11 @@ alternation at every byte.
 """
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple
+from base64 import b64encode
 
-Replace = Callable[["re.Match[bytes]"], bytes]
-
-
-class Pattern(NamedTuple):
-    shape: "re.Pattern[bytes]"
-    replace: Replace
-
-
-class Family(NamedTuple):
-    probe: "re.Pattern[bytes]"
-    patterns: tuple[Pattern, ...]
-
-
-BLOB = re.compile(rb"[A-Za-z0-9+/]{128}")
-
-
-def mark(kind: str) -> bytes:
-    return b"[redacted:" + kind.encode() + b"]"
-
-
-def bounded(prefix: str) -> str:
-    r"""The prefix where a word begins. In JSON text the letter of `\n` stands before it as well."""
-    return rf"{prefix}(?:(?<![A-Za-z0-9]{prefix})|(?<=\\[nrtbf]{prefix})|(?<=\\u[0-9A-Fa-f]{{4}}{prefix}))"
-
-
-def whole(kind: str, shape: str) -> Pattern:
-    """A secret that its own letters give away."""
-    replacement = mark(kind)
-    return Pattern(re.compile(shape.encode()), lambda match: replacement)
-
-
-def outside_blobs(kind: str, shape: str) -> Pattern:
-    """The same, but its letters also turn up by chance inside long base64 (images, signatures)."""
-    replacement = mark(kind)
-
-    def replace(match: "re.Match[bytes]") -> bytes:
-        before = match.string[max(0, match.start() - 128) : match.start()]
-        inside = BLOB.fullmatch(before) or BLOB.match(match.string, match.end())
-        return match[0] if inside else replacement
-
-    return Pattern(re.compile(shape.encode()), replace)
-
-
-def after(kind: str, shape: str) -> Pattern:
-    """A secret known by the words before it (group 1), which stay, as does what follows (group 3)."""
-    replacement = mark(kind)
-
-    def replace(match: "re.Match[bytes]") -> bytes:
-        tail: bytes = match[3] if match.re.groups > 2 else b""
-        head: bytes = match[1]
-        return head + replacement + tail
-
-    return Pattern(re.compile(shape.encode()), replace)
+from ramify.capture.secret_providers import cuts, probe_after
+from ramify.capture.secret_shapes import Family, Pattern, after, bounded, mark, outside_blobs, whole
+from ramify.capture.secret_words import is_random
 
 
 def json_web_token() -> Pattern:
@@ -70,6 +19,13 @@ def json_web_token() -> Pattern:
     shape = re.compile(rb"eyJ[\w-]*+(\.[\w-]{4,}\.[\w-]{4,}(?:\.[\w-]*){0,2})?")
     replacement = mark("jwt")
     return Pattern(shape, lambda match: replacement if match[1] else match[0])
+
+
+def login_in_base64() -> Pattern:
+    """`auth` is as often the name of a method as that of a login, as settings for registries have it: the value decides."""
+    shape = re.compile(rb'(auth\\*"\s*:\s*\\*")([A-Za-z0-9+/]{16,}={0,2})(?=\\*")')
+    replacement = mark("authorization")
+    return Pattern(shape, lambda match: match[1] + replacement if is_random(match[2]) else match[0])
 
 
 PEM = r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
@@ -81,9 +37,13 @@ VALUE = r"[^\s\"'\\,;&|<>(){}\[\]$`]"
 
 DASHED = Family(
     re.compile(
-        rb"-(?:(?<=sk-)[\w-]{8}|(?<=lpat-)[\w-]{8}|(?<=pypi-)AgE|(?<=xox[a-z]-)\w|(?<=xapp-)\d|----BEGIN )"
+        (
+            r"-(?:(?<=sk-)[\w-]{8}|(?<=lpat-)[\w-]{8}|(?<=pypi-)AgE|(?<=xox[a-z]-)\w|(?<=xapp-)\d|----BEGIN "
+            rf"|(?<=[0-9a-f]{{32}}-)us\d|(?<=Private-)(?:Lines|MAC): |u [^\s:]{{1,64}}:|-user[ =]|{probe_after('-')})"
+        ).encode()
     ),
     (
+        *cuts("-"),
         whole(
             "private-key",
             rf"{PEM}(?:(?:[^\"-]|-(?!----))*+{PEM_END}|(?:{PEM_GAP}[A-Za-z0-9+/]{{16,}}={{0,2}})+)",
@@ -99,14 +59,16 @@ DASHED = Family(
             "openai-key",
             rf"{bounded('sk-')}(?:(?:proj|svcacct|admin|None|or-v1)-[\w-]{{20,}}|(?=[A-Za-z]*\d)[A-Za-z0-9]{{20,}})",
         ),
+        whole("mailchimp-key", r"(?<![0-9a-f])[0-9a-f]{32}-us\d{1,2}(?!\w)"),
+        whole("private-key", r"(?<=Private-Lines: )\d{1,4}(?:(?:\s|\\+[nr])+[A-Za-z0-9+/]{16,}={0,2})+"),
+        whole("private-key", r"(?<=Private-MAC: )[0-9a-f]{40,64}"),
+        after("password", r"((?:(?<![\w-])-u|--user)[ =]['\"]?[^\s:'\"\\]{1,64}:)((?=[^\s\d]{0,60}\d)(?=\d*[A-Za-z])[^\s'\"\\]{6,})"),
     ),
 )
 UNDERSCORED = Family(
-    re.compile(
-        rb"_(?=[A-Za-z0-9]{16}|access_key|ACCESS_KEY)(?:(?=access_|ACCESS_)|(?<=gh[a-z]_)|(?<=_pat_)|(?<=k_live_)"
-        rb"|(?<=npm_)|(?<=hf_))"
-    ),
+    re.compile(rf"_(?:{probe_after('_', 'gh[a-z]_', '_pat_', 'k_live_', 'npm_', 'hf_')}|access_key|ACCESS_KEY)".encode()),
     (
+        *cuts("_"),
         whole("github-token", r"gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}"),
         whole("stripe-key", r"[sr]k_live_[A-Za-z0-9]{16,}"),
         whole("npm-token", r"npm_[A-Za-z0-9]{36,}"),
@@ -117,15 +79,49 @@ UNDERSCORED = Family(
         ),
     ),
 )
-AMAZON_GOOGLE = Family(
-    re.compile(rb"A(?:KIA|SIA|Iza)[A-Za-z0-9]{8}"),
+LETTERED = Family(
+    re.compile(rb"A(?:KIA|SIA|Iza|KID|TBB|TATT|BSK|(?<=LTA)I|(?<=EAA)\w)[\w+/-]{8}"),
     (
         outside_blobs("aws-key-id", r"A(?:KIA|SIA)[A-Z0-9]{16}"),
         outside_blobs("google-key", r"AIza[\w-]{35}"),
+        outside_blobs("tencent-key-id", bounded("AKID") + r"[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
+        outside_blobs("bitbucket-token", bounded("ATBB") + r"(?=[A-Za-z]*\d)[A-Za-z0-9]{24,}"),
+        outside_blobs("alibaba-key-id", bounded("LTAI") + r"(?=[A-Za-z]*\d)[A-Za-z0-9]{12,20}(?![A-Za-z0-9])"),
+        outside_blobs("facebook-token", bounded("EAA[A-Z]") + r"(?=[A-Za-z]*\d)[A-Za-z0-9]{60,}"),
+        whole("atlassian-token", bounded("ATATT3") + r"[\w-]{60,}(?:=[A-F0-9]{8})?"),
+        whole("bedrock-key", bounded("ABSK") + r"[A-Za-z0-9+/]{100,}={0,2}"),
     ),
 )
-GOOGLE_ACCESS = Family(re.compile(rb"29\.(?<=ya29\.)"), (whole("google-token", r"ya29\.[\w-]{20,}"),))
-JWT = Family(re.compile(rb"J(?<=eyJ)\w{4}"), (json_web_token(),))
+DOTTED = Family(
+    re.compile(
+        (
+            r"\.(?:(?=[\w-]{6}\.[\w-]{27})(?<=[\w-]{23}\.)|(?<=pat\w{14}\.)[0-9a-f]{64}|atlasv1\."
+            rf"|slack\.com/services/T|com/api/webhooks/\d|{probe_after('.', 'ya29[.]')})"
+        ).encode()
+    ),
+    (
+        *cuts("."),
+        whole("google-token", r"ya29\.[\w-]{20,}"),
+        whole("discord-token", bounded("[MNO]") + r"(?=[\w-]*\d)[\w-]{22,27}\.[\w-]{6}\.[\w-]{27,}"),
+        whole("airtable-token", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
+        whole("terraform-token", r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}"),
+        whole("slack-webhook", r"(?<=hooks\.slack\.com/services/)T[A-Z0-9]{6,}/B[A-Z0-9]{6,}/[A-Za-z0-9]{16,}"),
+        after("discord-webhook", r"(\.com/api/webhooks/\d+/)([\w-]{50,})"),
+    ),
+)
+
+
+def private_key_in_base64() -> str:
+    """How the beginnings of keys look when a file of them was encoded once more, as settings of clusters have it."""
+    kinds = ("", "RSA ", "EC ", "DSA ", "OPENSSH ", "ENCRYPTED ", "PGP ")
+    beginnings = (b64encode(f"-----BEGIN {kind}PRIVATE KEY".encode()).decode().rstrip("=")[:-1] for kind in kinds)
+    return f"(?:{'|'.join(beginnings)})[A-Za-z0-9+/]{{16,}}={{0,2}}"
+
+
+IN_BASE64 = Family(
+    re.compile(rb"J(?:(?<=eyJ)\w{4}|(?<=LS0tLS1CRUdJ)Ti)"),
+    (json_web_token(), whole("private-key", private_key_in_base64())),
+)
 BEARER = Family(
     re.compile(rb"B(?:earer|EARER) "),
     (after("bearer-token", r"(B(?:earer|EARER) +)((?=[A-Za-z._~+/=-]*\d)[\w.~+/=-]{20,})"),),
@@ -133,7 +129,7 @@ BEARER = Family(
 COLON = Family(
     re.compile(
         (
-            r":(?://[^\s/:@\"\\]{0,64}:[^\s/@\"\\]{1,256}@|(?:(?<=[nNyY]:)|(?<=[nNyY]':))(?:"
+            r":(?:(?<=auth\":)|(?<=auth\\\":)|(?<=auth\\{3}\":)|(?<=auth\\{7}\":)|AA(?<=\d{8}:AA)[\w-]{33}|//[^\s/:@\"\\]{0,64}:[^\s/@\"\\]{1,256}@|(?:(?<=[nNyY]:)|(?<=[nNyY]':))(?:"
             rf"(?:(?<=(?i:zation):)|(?<=(?i:zation)':))\s*\\*['\"]?(?:{SCHEME} |{VALUE}{{16}})"
             r"|(?:(?<=(?i:-key):)|(?<=(?i:-key)':)|(?<=(?i:-token):)|(?<=(?i:-token)':))"
             rf"\s*\\*[\"']?{VALUE}{{8}}))"
@@ -146,13 +142,16 @@ COLON = Family(
         ),
         after("authorization", rf"((?i:authorization)'?:\s*\\*[\"']?)((?=[^\s\d]{{0,200}}\d){VALUE}{{16,}})"),
         after("api-key", rf"((?i:api-key|auth-token|private-token)'?:\s*\\*[\"']?)({VALUE}{{8,}})"),
+        login_in_base64(),
+        whole("telegram-token", r"(?<!\d)\d{8,10}:AA[\w-]{33}"),
         after("url-password", r"(://[^\s/:@\"\\]{0,64}:)(?![$<{])([^\s/@\"\\]{1,256})(@)"),
     ),
 )
 ASSIGNED = Family(
     re.compile(
-        rb"=(?<=[YNTDyntde]=)(?:(?<=KEY=)|(?<=TOKEN=)|(?<=SECRET=)|(?<=PASSWORD=)|(?<=PASSWD=)"
-        rb"|(?<=_key=)|(?<=[tT]oken=)|(?<=secret=)|(?<=password=)|(?<=ature=))"
+        rb"=(?<=[YNTDyntdegh]=)(?:(?<=KEY=)|(?<=TOKEN=)|(?<=SECRET=)|(?<=PASSWORD=)|(?<=PASSWD=)"
+        rb"|(?<=_key=)|(?<=[tT]oken=)|(?<=secret=)|(?<=password=)|(?<=ature=)"
+        rb"|(?<=[?&;]key=)|(?<=[?&;]sig=)|(?<=[?&;]jwt=)|(?<=[?&;]auth=)|(?<=[?&;]code=)|(?<=sessionid=)|(?<=(?i:pwd)=)|(?<=[?&;]apikey=))"
     ),
     (
         after(
@@ -160,12 +159,17 @@ ASSIGNED = Family(
             r"((?:API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY|SECRET|TOKEN|PASSWORD|PASSWD)=\\*[\"']?)"
             rf"((?!process\.|os\.|import\.){VALUE}{{8,}})",
         ),
+        after("password", rf"((?i:pwd)=)((?=[^\s;\d]{{0,60}}\d)(?=\d*[A-Za-z]){VALUE}{{8,}})"),
         after(
             "url-parameter",
             r"((?:[?&;]|\\u0026)(?:api_key|access_token|refresh_token|id_token|token|client_secret|secret|password"
-            rf"|X-Amz-Signature|X-Amz-Security-Token|signature)=)({VALUE}{{8,}})",
+            rf"|X-Amz-Signature|X-Amz-Security-Token|X-Goog-Signature|signature)=)({VALUE}{{8,}})",
+        ),
+        after(
+            "url-parameter",
+            rf"((?:[?&;]|\\u0026)(?:key|sig|jwt|auth|code|apikey|(?:j|php)?sessionid)=)((?=[^\s&;\d]{{0,200}}\d){VALUE}{{16,}})",
         ),
     ),
 )
 
-FAMILIES = (DASHED, UNDERSCORED, AMAZON_GOOGLE, GOOGLE_ACCESS, JWT, BEARER, COLON, ASSIGNED)
+FAMILIES = (DASHED, UNDERSCORED, LETTERED, DOTTED, IN_BASE64, BEARER, COLON, ASSIGNED)

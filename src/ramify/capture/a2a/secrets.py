@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
-from ramify.capture.redact import HEADER_MARK, is_secret_header, patterns_once, redact_json, redact_text
+from ramify.capture.redact import HEADER_MARK, is_secret_header, patterns_once, redact_json, redact_string, redact_text
 from ramify.capture.secret_keys import ANY_MARK, backslashes_before, name_before, value_end
 
 MARK = HEADER_MARK
@@ -47,7 +47,7 @@ def is_secret_name(name: str) -> bool:
 def redact_header_fields(headers: Mapping[str, str], names: frozenset[str] = NO_NAMES) -> dict[str, str]:
     """`names`: headers that the agent's card says are secret."""
     return {
-        name: MARK if value and (is_secret_header(name) or name.lower() in names) else value
+        name: MARK if value and (is_secret_header(name) or name.lower() in names) else redact_string(value)
         for name, value in headers.items()
     }
 
@@ -82,7 +82,13 @@ def redact_frame(line: bytes, names: frozenset[str] = NO_NAMES) -> bytes:
     if not isinstance(frame, dict):
         return redact_broken(line)
     clean = redact_members(frame, names)
-    return line if clean == frame else written(clean)
+    return in_writing(line if clean == frame else written(clean))
+
+
+def in_writing(line: bytes) -> bytes:
+    """What only a word beside it gives away is seen where both stand in one text."""
+    clean = redact_text(line)
+    return line if clean == line else clean
 
 
 def has_secret_name(line: bytes) -> bool:
@@ -255,7 +261,7 @@ def redact_event(event: bytes) -> bytes:
         return redact_broken(event)
     clean = redact_value(value)
     if clean == value:
-        return event
+        return in_writing(event)
     others = [line for line in lines if not line.startswith(b"data:")]
     ending = LINE_END.search(event)
-    return (ending[0] if ending else b"\n").join([*others, b"data: " + written(clean)])
+    return (ending[0] if ending else b"\n").join([*others, b"data: " + in_writing(written(clean))])

@@ -1,0 +1,29 @@
+r"""Secrets in spans and log records: an attribute's name stands beside its value, as `{"key": …, "value": {"stringValue": …}}`."""
+
+import re
+
+from ramify.capture.redact import is_secret_header, redact_json
+from ramify.capture.secret_keys import ANY_MARK, MARK, NAME, value_end
+
+ATTRIBUTE = re.compile(
+    rb'"key"\s*:\s*"([^"\\]{1,120})"\s*,\s*"value"\s*:\s*\{\s*(?:"arrayValue"\s*:\s*\{\s*"values"\s*:\s*\[\s*\{\s*)?"stringValue"\s*:\s*"'
+)
+HEADER = re.compile(r"http\.(?:request|response)\.header\.(.+)")
+
+
+def redact_attributes(body: bytes) -> bytes:
+    body = redact_json(body)
+    pieces: list[bytes] = []
+    done = 0
+    for found in ATTRIBUTE.finditer(body):
+        end = value_end(body, found.end(), 0)
+        if found.start() >= done and is_secret(found[1]) and not ANY_MARK.fullmatch(body, found.end(), end) and end > found.end():
+            pieces += (body[done : found.end()], MARK)
+            done = end
+    return b"".join((*pieces, body[done:])) if done else body
+
+
+def is_secret(key: bytes) -> bool:
+    """An attribute for a header is named after it; others are judged by their last word, as members are."""
+    header = HEADER.fullmatch(key.decode("utf-8", "replace"))
+    return is_secret_header(header[1].replace("_", "-")) if header else NAME.fullmatch(key.rpartition(b".")[2]) is not None

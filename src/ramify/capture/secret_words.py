@@ -1,0 +1,135 @@
+r"""Secrets that a word beside them gives away, in any language of programs and people: `token = "…"`, `--password …`.
+
+A word alone proves little, so a value must look drawn by lot as well, and the further it stands from being an assignment the
+more. This runs over everything that is ever seen: words are looked for by a rare letter or by `bytes.find`, one cheap walk each.
+"""
+
+import re
+from operator import itemgetter
+from typing import NamedTuple
+
+VALUE = rb"[^\s\"'`\\,;&|<>(){}\[\]$]"
+ASSIGNED = re.compile(
+    rb"(?i:_?(?:base|value|data))?\\*[\"'`\])]{0,2}[ \t]*(?:=>|:=|=|:)[ \t]*\\*[\"'`]?(?:s%3A)?(" + VALUE + rb"{8,256})(\(?)"
+)
+APART = re.compile(rb"(?: is| was|:)?:? \\*[\"'`]?(" + VALUE + rb"{16,256})(\(?)")
+REST = re.compile(VALUE + rb"*+")
+"""Of a longer value the beginning is judged, so that no text can make this slow."""
+COOKIES = re.compile(rb"[ \t]*:[ \t]*(?=[^\s=;:\"']{1,80}=)([^\r\n\"'\\]{8,})")
+"""Names and values of all of them; the attributes of one that is being set go along."""
+WORDS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+SEPARATORS = re.compile(rb"[^A-Za-z0-9]")
+MARK = re.compile(rb"\[?redacted\b")
+PLAIN_TOKENS = (b"page", b"next", b"progress", b"continuation", b"cancellation", b"sync", b"max", b"stop", b"cursor")
+KEYS = (
+    b"api", b"access", b"secret", b"private", b"account", b"shared", b"subscription", b"application", b"encryption", b"signing",
+    b"master", b"service", b"admin", b"app", b"auth", b"license", b"functions", b"session", b"client", b"deploy", b"host",
+)  # fmt: skip
+"""A key of these is secret; others are those of tables, caches and keyboards."""
+LOOKED_BACK = 14
+RUN = 3.2
+"""Letters of one kind in a row: a bit more than two by chance, four and more in names made of words."""
+
+
+NUMBERS = 3
+"""Names made of words have one or two."""
+
+
+class Word(NamedTuple):
+    """One kind of word: where it may begin, in small letters, what must stand before that, and what takes a value's place."""
+
+    begins: "re.Pattern[bytes]"
+    before: "re.Pattern[bytes]"
+    mark: bytes
+
+
+def word(begins: bytes, before: bytes, kind: bytes) -> Word:
+    return Word(re.compile(begins), re.compile(before + rb"\Z"), b"[redacted:" + kind + b"]")
+
+
+PASSWORD = word(rb"passw(?:or)?d", rb"", b"password")
+SECRET = word(rb"secret", rb"", b"secret")
+TOKEN = word(rb"token", rb"\Z" + b"".join(rb"(?<!" + each + rb")(?<!" + each + rb"[_-])" for each in PLAIN_TOKENS), b"token")
+KEY = word(rb"key", rb"(?:" + b"|".join(KEYS) + rb")[ _-]?", b"key")
+COOKIE = word(rb"cookie", rb"(?:(?<!\w)|(?<=\\[nrt]))(?:set-)?", b"cookie")
+WITH_K = {b"en": TOKEN, b"ey": KEY, b"ie": COOKIE}
+"""Three words have one rare letter in common: one walk finds all of them."""
+K = re.compile(rb"k(?:ey|en(?<=token)|ie(?<=cookie))")
+
+
+def redact_beside(text: bytes) -> bytes:
+    small = text.lower()
+    words = words_in(small)
+    if not words:
+        return text
+    pieces: list[bytes] = []
+    done = 0
+    for start, end, word in sorted(words, key=itemgetter(0)):
+        if start < done or not word.before.search(small, max(0, start - LOOKED_BACK), start):
+            continue
+        value = cookies_after(text, end) if word is COOKIE else value_after(text, end, word)
+        if value is not None:
+            pieces += (text[done : value[0]], word.mark)
+            done = value[1]
+    return b"".join((*pieces, text[done:])) if done else text
+
+
+def words_in(small: bytes) -> list[tuple[int, int, Word]]:
+    words = []
+    for found in K.finditer(small):
+        end = found.end()
+        word = WITH_K[small[end - 2 : end]]
+        words.append((end - len(word.begins.pattern), end, word))
+    for word, letters in ((PASSWORD, b"passw"), (SECRET, b"secret")):
+        if letters in small:
+            words += [(*found.span(), word) for found in word.begins.finditer(small)]
+    return words
+
+
+def cookies_after(text: bytes, end: int) -> tuple[int, int] | None:
+    found = COOKIES.match(text, end)
+    return found.span(1) if found and not MARK.match(found[1]) else None
+
+
+def value_after(text: bytes, end: int, word: Word) -> tuple[int, int] | None:
+    """Where a value stands that is worth hiding; a name that is being called, or a mark of an earlier round, is none."""
+    if found := ASSIGNED.match(text, end):
+        secret = mixed(found[1]) if word is PASSWORD and len(found[1]) < 16 else is_random(found[1])
+    elif found := APART.match(text, end):
+        secret = is_random(found[1]) and not is_digest(found[1])
+    else:
+        return None
+    if not secret or found[2] or MARK.match(found[1]):
+        return None
+    rest = REST.match(text, found.end(1))
+    return found.start(1), rest.end() if rest else found.end(1)
+
+
+def mixed(value: bytes) -> bool:
+    """A short password: a letter and a digit, and no name of a variable or a file."""
+    return any(map(_digit, value)) and any(map(_letter, value)) and not SEPARATORS.search(value)
+
+
+def is_random(value: bytes) -> bool:
+    """Drawn by lot, as far as one can see: letters and digits change often, few of them come again, no words."""
+    if len(value) < 16 or len(set(value)) < 8 or not any(map(_digit, value)) or not any(map(_letter, value)):
+        return False
+    runs = WORDS.findall(value)
+    letters = sum(map(len, runs))
+    few_separators = (len(value) - letters) * 6 <= len(value)
+    return few_separators and (letters <= RUN * len(runs) or sum(run.isdigit() for run in runs) >= NUMBERS)
+
+
+DIGEST = re.compile(rb"(?:sha\d+[:-])?[0-9a-f-]+")
+
+
+def is_digest(value: bytes) -> bool:
+    return DIGEST.fullmatch(value) is not None
+
+
+def _digit(letter: int) -> bool:
+    return 48 <= letter <= 57
+
+
+def _letter(letter: int) -> bool:
+    return 65 <= letter <= 90 or 97 <= letter <= 122

@@ -1,0 +1,315 @@
+"""Some hundred kinds of secrets in every place where one can hide, and what only looks like one."""
+
+import gzip
+import json
+import random
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import brotli
+import msgspec
+import pytest
+import zstandard
+
+from ramify.capture.a2a.secrets import redact_frame
+from ramify.capture.cleaner import Cleaner
+from ramify.capture.mesh_secrets import redact_message
+from ramify.capture.redact import redact_json, redact_sse
+from ramify.ingest import Ingest
+from ramify.model.observation import Record, Request, Response
+from ramify.storage.sqlite import open_sqlite
+from tests.capture import corpus
+from tests.capture.secret_formats import CORPUS, FORMATS, Planted, leaks, planted
+
+SECRETS = {secret for each in CORPUS for secret in each.secrets}
+
+
+def leaking(clean: Callable[[Planted], bytes | str]) -> list[str]:
+    """The names of those that are still there."""
+    found = []
+    for each in CORPUS:
+        text = clean(each)
+        if leaks(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"), each):
+            found.append(each.name)
+    return found
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(FORMATS) >= 180
+    assert len(SECRETS) >= 370
+
+
+def test_each_of_them_is_there_before_anybody_looks() -> None:
+    assert leaking(lambda planted: planted.text) == [each.name for each in CORPUS]
+
+
+# -- JSON, and JSON inside strings -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_none_stays_in_text_and_in_json_inside_strings(depth: int) -> None:
+    def clean(planted: Planted) -> bytes:
+        text = planted.text
+        for _ in range(depth):
+            text = json.dumps({"messages": [{"content": [{"type": "tool_result", "content": f"before\n{text}\nafter"}]}]})
+        once = redact_json(text.encode())
+        assert redact_json(once) == once
+        assert not depth or "after" in str(json.loads(once))
+        return once
+
+    assert leaking(clean) == []
+
+
+def test_none_stays_where_a_tools_input_holds_it() -> None:
+    def clean(planted: Planted) -> bytes:
+        block = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": f"echo '{planted.text}'", "timeout": 7}}
+        call = {"id": "call_1", "function": {"name": "run", "arguments": json.dumps(block["input"])}}
+        both = redact_json(json.dumps([block, {"tool_calls": [call]}]).encode())
+        assert json.loads(both)[0]["input"]["timeout"] == 7
+        return both
+
+    assert leaking(clean) == []
+
+
+# -- exchanges ---------------------------------------------------------------------------------------------------------
+
+
+def one_line(planted: Planted) -> str:
+    return planted.text.replace("\n", " ")
+
+
+def cleaned_request(path: str, headers: tuple[tuple[str, str], ...]) -> Request:
+    seen = Cleaner().observation(Request("r", "default", 1, "proxy", "r", "POST", path, headers, b""))
+    assert isinstance(seen, Request)
+    return seen
+
+
+def test_none_stays_in_the_values_of_headers() -> None:
+    def clean(planted: Planted) -> str:
+        headers = (("content-type", "text/plain"), ("referer", f"see {one_line(planted)}"), ("x-note", one_line(planted)))
+        seen = cleaned_request("/v1/messages", headers)
+        assert seen.headers[0] == headers[0]
+        return str(seen.headers)
+
+    assert leaking(clean) == []
+
+
+def test_none_stays_in_an_address() -> None:
+    assert leaking(lambda planted: cleaned_request(f"/v1/files/{one_line(planted)}?next=1", ()).path) == []
+
+
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "zstd": zstandard.ZstdCompressor().compress,
+    "br": brotli.compress,
+}
+
+
+@pytest.mark.parametrize("coding", PACKED)
+def test_none_stays_in_a_packed_body(coding: str) -> None:
+    text = json.dumps({"text": "\n".join(each.text for each in CORPUS)})
+    headers = (("content-type", "application/json"), ("content-encoding", coding))
+    seen = Cleaner().observation(
+        Response("a", "default", 1, "proxy", "r", "/v1/messages", 200, headers, PACKED[coding](text.encode()), "complete", 1)
+    )
+    assert isinstance(seen, Response)
+    assert seen.headers == headers[:1]
+    assert [each.name for each in CORPUS if leaks(seen.body, each)] == []
+
+
+# -- streams, cut anywhere ---------------------------------------------------------------------------------------------
+
+
+def pieces(planted: Planted, inside: bool) -> list[str]:
+    text = f"It is this:\n{planted.text}\nand no other."
+    source = random.Random(planted.name)
+    return corpus.cut(json.dumps({"command": text}) if inside else text, [source.randrange(400) for _ in range(9)])
+
+
+def chat(planted: Planted, inside: bool) -> bytes:
+    def delta(piece: str) -> dict[str, Any]:
+        return {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]} if inside else {"content": piece}
+
+    chunks = [{"id": "chatcmpl-1", "choices": [{"index": 0, "delta": delta(piece)}]} for piece in pieces(planted, inside)]
+    return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks).encode() + b"data: [DONE]\n\n"
+
+
+def responses(planted: Planted, inside: bool) -> bytes:
+    kind = "response.function_call_arguments.delta" if inside else "response.output_text.delta"
+    events = [{"type": kind, "item_id": "i1", "output_index": 0, "delta": piece} for piece in pieces(planted, inside)]
+    return "".join(f"event: {kind}\ndata: {json.dumps(event)}\n\n" for event in events).encode()
+
+
+def messages(planted: Planted, inside: bool) -> bytes:
+    return corpus.stream("input_json_delta" if inside else "text_delta", pieces(planted, inside))
+
+
+def grown(raw: bytes) -> bytes:
+    """What the pieces of a stream say together, as a reader puts them together."""
+    said = ""
+    for line in raw.split(b"\n"):
+        if line.startswith(b"data: {"):
+            event = json.loads(line[6:])
+            delta = event.get("delta") or event.get("choices", [{}])[0].get("delta", {})
+            calls = delta.get("tool_calls", [{"function": {}}]) if isinstance(delta, dict) else []
+            words = [delta] if isinstance(delta, str) else [*delta.values(), *calls[0]["function"].values()]
+            said += "".join(word for word in words if isinstance(word, str))
+    return said.encode()
+
+
+@pytest.mark.parametrize("stream", [messages, chat, responses], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("inside", [False, True], ids=["said", "in a tool's input"])
+def test_none_stays_in_a_stream_that_cuts_it_into_pieces(stream: Callable[[Planted, bool], bytes], inside: bool) -> None:
+    def clean(planted: Planted) -> bytes:
+        seen = redact_sse(stream(planted, inside))
+        assert b"and no other." in grown(seen)
+        return seen + grown(seen).replace(b"\\n", b"\n")
+
+    assert leaking(clean) == []
+
+
+# -- records of other protocols ----------------------------------------------------------------------------------------
+
+
+def cleaned_record(format: str, line: dict[str, Any]) -> bytes:
+    seen = Cleaner().observation(Record("r", "default", 1, "import", format, "f:1", msgspec.json.encode(line)))
+    assert isinstance(seen, Record)
+    return seen.body
+
+
+def test_none_stays_in_a_line_of_a_transcript() -> None:
+    def clean(planted: Planted) -> bytes:
+        said = {"role": "user", "content": [{"type": "tool_result", "content": planted.text}]}
+        return cleaned_record("claude", {"type": "user", "message": said, "toolUseResult": {"stdout": planted.text}})
+
+    assert leaking(clean) == []
+
+
+@pytest.mark.parametrize("place", ["request", "stream", "response"])
+def test_none_stays_in_a_frame_of_an_agent(place: str) -> None:
+    def clean(planted: Planted) -> str:
+        message = {"kind": "message", "parts": [{"kind": "text", "text": planted.text}, {"kind": "data", "data": {"deep": [planted.text]}}]}
+        frames: dict[str, dict[str, Any]] = {
+            "request": {"path": f"/x?note={one_line(planted)}", "headers": {"x-note": one_line(planted)}, "body": {"params": message}},
+            "stream": {"raw": f"data: {json.dumps({'result': message})}\n\n"},
+            "response": {"body": json.dumps(message)},
+        }
+        line = redact_frame(json.dumps({"kind": place, **frames[place]}).encode())
+        return line.decode() + str(json.loads(line))
+
+    assert leaking(clean) == []
+
+
+def test_none_stays_in_what_a_mesh_says() -> None:
+    def clean(planted: Planted) -> bytes:
+        parts = [{"kind": "text", "text": planted.text}, {"kind": "data", "data": {"tool_args": {"command": planted.text}}}]
+        body = {"topic": "a2a/v1/agent/request/x", "payload": {"parts": parts}, "user_properties": {"note": planted.text}}
+        return redact_message(json.dumps(body).encode())
+
+    assert leaking(clean) == []
+
+
+def test_none_stays_in_an_event_of_a_program() -> None:
+    def clean(planted: Planted) -> bytes:
+        payload = {"note": planted.text, "inner": json.dumps({"text": planted.text})}
+        return cleaned_record("adcp", {"eventId": "e1", "type": "sync_creatives", "payload": payload})
+
+    assert leaking(clean) == []
+
+
+def attribute(key: str, value: str) -> dict[str, Any]:
+    return {"key": key, "value": {"stringValue": value}}
+
+
+def test_none_stays_in_a_span() -> None:
+    def clean(planted: Planted) -> bytes:
+        attributes = [attribute("gen_ai.input.messages", json.dumps([{"content": planted.text}])), attribute("note", planted.text)]
+        return cleaned_record("otel", {"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "chat", "attributes": attributes}]}]}]})
+
+    assert leaking(clean) == []
+
+
+def test_an_attribute_of_a_span_is_known_by_its_name() -> None:
+    secret = ("http.request.header.authorization", "http.request.header.x_api_key", "app.db.password", "access_token", "http.response.header.set-cookie")
+    plain = ("gen_ai.usage.input_tokens", "http.request.header.content-type", "session.id", "gen_ai.token.type", "user.name")
+    many = {"key": "http.request.header.cookie", "value": {"arrayValue": {"values": [{"stringValue": "abc"}]}}}
+    span = json.loads(cleaned_record("otel", {"attributes": [*(attribute(key, 'a"b') for key in (*secret, *plain)), many]}))
+    given = {each["key"]: each["value"].get("stringValue") for each in span["attributes"]}
+    assert given == dict.fromkeys(secret, "[redacted:secret]") | dict.fromkeys(plain, 'a"b') | {"http.request.header.cookie": None}
+    assert span["attributes"][-1]["value"]["arrayValue"]["values"] == [{"stringValue": "[redacted:secret]"}]
+
+
+def test_the_address_of_a_model_call_is_cleaned_where_its_body_holds_nothing() -> None:
+    token = planted("url-token").secrets[0]
+    body = b'{"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "hello"}]}'
+    asked = Request("r", "default", 1, "proxy", "r", "POST", f"/v1/messages?token={token}", (("content-type", "application/json"),), body)
+    said = b'{"id": "msg_1", "type": "message", "role": "assistant", "content": [{"type": "text", "text": "hi"}], "stop_reason": "end_turn"}'
+    answered = Response("a", "default", 2, "proxy", "r", asked.path, 200, asked.headers, said, "complete", 2)
+    store = open_sqlite("memory:")
+    Ingest(store, redaction=Cleaner()).step([asked, answered])
+    kept = [seen for _, seen in store.observations() if isinstance(seen, Request | Response)]
+    assert [(seen.path, seen.body) for seen in kept] == [("/v1/messages?token=[redacted:url-parameter]", body), ("/v1/messages?token=[redacted:url-parameter]", said)]
+    store.close()
+
+
+# -- what is none ------------------------------------------------------------------------------------------------------
+
+HEXADECIMAL = "0123456789abcdef"
+
+
+def drawn(source: random.Random, alphabet: str, length: int) -> str:
+    return "".join(source.choices(alphabet, k=length))
+
+
+def harmless(source: random.Random) -> list[str]:
+    letters = corpus.LETTERS
+    uuid = "-".join(drawn(source, HEXADECIMAL, length) for length in (8, 4, 4, 4, 12))
+    return [
+        f"commit {drawn(source, HEXADECIMAL, 40)}",
+        f"index {drawn(source, HEXADECIMAL, 7)}..{drawn(source, HEXADECIMAL, 7)} 100644",
+        f"HEAD is now at {drawn(source, HEXADECIMAL, 12)} Keep the token of the page",
+        f"sha256:{drawn(source, HEXADECIMAL, 64)}  dist/ramify-1.0-py3-none-any.whl",
+        f"integrity sha512-{drawn(source, letters + '+/', 86)}==",
+        f"session {uuid} of request {uuid}",
+        f"the key {uuid} of the table, its primary key {drawn(source, HEXADECIMAL, 32)}",
+        f"cache_key={drawn(source, HEXADECIMAL, 32)} idempotency-key: {uuid} key={drawn(source, letters, 24)}",
+        f"next_page_token={drawn(source, letters, 40)} progressToken: {drawn(source, letters, 24)} max_token={drawn(source, letters, 20)}",
+        f"msg_01{drawn(source, letters, 22)} toolu_01{drawn(source, letters, 22)} req_011{drawn(source, letters, 21)}",
+        f"chatcmpl-{drawn(source, letters, 29)} resp_{drawn(source, HEXADECIMAL, 48)} call_{drawn(source, letters, 24)} fc_{drawn(source, HEXADECIMAL, 48)}",
+        f"gdk-task-{drawn(source, HEXADECIMAL, 32)} a2a_subtask_{drawn(source, HEXADECIMAL, 32)} web-session-{drawn(source, HEXADECIMAL, 32)}",
+        f"data:image/png;base64,iVBORw0KGgo{drawn(source, letters + '+/', 4000)}==",
+        f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{drawn(source, letters + '+/', 43)} me@example.org",
+        f"-----BEGIN CERTIFICATE-----\n{drawn(source, letters + '+/', 64)}\n-----END CERTIFICATE-----",
+        f"/nix/store/{drawn(source, letters.lower(), 32)}-python3 arn:aws:iam::123456789012:role/deploy",
+        f"https://example.org/blob/{drawn(source, HEXADECIMAL, 40)}/src/secret_words.py#L{source.randrange(99)}",
+    ]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_hashes_ids_digests_pictures_and_certificates_stay(seed: int) -> None:
+    for text in harmless(random.Random(seed)):
+        document = json.dumps({"text": text, "signature": text, "inner": json.dumps({"id": text})}).encode()
+        assert redact_json(document) == document, text
+
+
+CODE = [
+    "token = self.tokens[index]; secret = secrets.token_hex(16); key = hashlib.sha256(b'x').hexdigest()",
+    "password = getpass.getpass(); password: str | None = None; passwordField2 = document.getElementById('password1')",
+    "api_key = os.environ['OPENAI_API_KEY_2026']; apiKey: process.env.API_KEY_V2, accessKey = settings.access_key_id",
+    "const token = await getAccessTokenFromCache2(); let secretKey = generateSecretKey256();",
+    "def test_secret(token: Token2, password: Password) -> None: assert token != other_token",
+    "Cookie: a small file. The cookie: sweet. Set-Cookie is a header; the secret is out; the password is required",
+    "the token is TokenKind.identifier_or_keyword_2 and the api key is read from /etc/ramify/keys/production.key",
+    "--password-file /run/secrets/db --token-url https://example.org/oauth2/v2/token --key-type ecdsa-p256",
+    "docker run -u 1000:1000 image; ls -u; tar -u file:name", "client_secret: ${CLIENT_SECRET} token: {{ .Values.token }}",
+    '{"auth": "none", "auth": "oauth2-client-credentials", "author": "somebody"}',
+]
+
+
+@pytest.mark.parametrize("text", CODE)
+def test_code_and_sentences_about_secrets_stay(text: str) -> None:
+    assert redact_json(text.encode()) == text.encode()
+    document = json.dumps({"text": text}).encode()
+    assert redact_json(document) == document

@@ -1,0 +1,140 @@
+"""The whole way, with a real server: secrets in by every door, then a search through every file, every answer and the log."""
+
+import asyncio
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import aiohttp
+import zstandard
+
+from bench.soaked import Server, locked
+from ramify.demo.upstream import serving
+from ramify.demo.wire import Json, Reply, text, tool
+from tests.capture.secret_formats import FORMATS, Planted, leaks, planted
+from tests.capture.world import talk
+
+PLANTED = [planted(name, 7) for name in FORMATS]
+QUESTIONS = ("tasks", "calls", "conversations", "events", "operations", "stats", "lint", "health", "search?q=before")
+ZSTD = b"\x28\xb5\x2f\xfd"
+
+
+def several(part: int, of: int) -> str:
+    """A share of the corpus as one text, each in a line of its own."""
+    return "\n".join(f"before {each.text} after" for each in PLANTED[part::of])
+
+
+def model(body: Json) -> Reply:
+    """Answers with secrets, streamed in small pieces, in words and in a tool's input."""
+    return Reply(content=(text(several(0, 3)), tool("Bash", {"command": several(1, 3)}, "toolu_1")))
+
+
+def header_lines() -> dict[str, str]:
+    return {f"x-note-{at}": each.text.replace("\n", " ") for at, each in enumerate(PLANTED[::10])}
+
+
+async def send_all(address: str) -> None:
+    history = [
+        {"role": "user", "content": several(2, 3)},
+        {"role": "assistant", "content": [tool("Read", {"path": several(0, 5)}, "toolu_0")]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_0", "content": several(1, 5)}]},
+    ]
+    body = {"model": "claude-demo", "max_tokens": 9, "stream": True, "system": several(3, 5), "messages": history}
+    event = {"eventId": "e1", "type": "task", "operation_id": "op1", "agent_id": "a1", "payload": {"note": several(4, 5)}}
+    key = {"x-api-key": PLANTED[0].secrets[0], "cookie": f"session={PLANTED[1].secrets[0]}"}
+    async with aiohttp.ClientSession() as http:
+        for sent in ({"path": "/v1/messages", "json": body}, {"path": "/openai/v1/chat/completions", "json": {"model": "m", "messages": history[:1]}}):
+            async with http.post(address + str(sent["path"]), json=sent["json"], headers={**header_lines(), **key}) as answer:
+                await answer.read()
+        async with http.get(f"{address}/v1/files", params={"access_token": PLANTED[2].secrets[0], "q": PLANTED[3].text}) as answer:
+            await answer.read()
+        async with http.post(f"{address}/api/events", json=[event]) as answer:
+            await answer.read()
+        async with http.post(f"{address}/webhook/sync/a1/op1", json={"status": "completed", "result": several(0, 4)}) as answer:
+            await answer.read()
+
+
+def values(path: Path) -> Iterator[bytes]:
+    """Everything in the tables of a file, unpacked: what is compressed cannot be seen in the bytes of the file."""
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        for row in connection.execute(f'SELECT * FROM "{table}"'):
+            for value in row:
+                raw = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+                if isinstance(raw, bytes):
+                    yield zstandard.ZstdDecompressor().decompressobj().decompress(raw) if raw.startswith(ZSTD) else raw
+    connection.close()
+
+
+def tables(folder: Path) -> bytes:
+    databases = [path for path in sorted(folder.glob("*.db*")) if path.is_file() and path.read_bytes()[:6] == b"SQLite"]
+    assert databases
+    return b"\n".join(value for path in databases for value in values(path))
+
+
+def files(folder: Path) -> bytes:
+    return b"\n".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def found_in(text: bytes) -> list[str]:
+    plain = text.replace(b"\\\\n", b"\n").replace(b"\\n", b"\n")
+    return [each.name for each in PLANTED if leaks(text, each) or leaks(plain, each)]
+
+
+async def answers(server: Server) -> bytes:
+    calls = await server.ask("calls") or {"items": []}
+    asked = [*QUESTIONS, *(f"calls/{call['id']}/{side}" for call in calls["items"] for side in ("request", "response"))]
+    tasks = await server.ask("tasks") or {"items": []}
+    asked += [f"tasks/{task['id']}/{what}" for task in tasks["items"] for what in ("tree", "messages", "tools", "flow")]
+    async with aiohttp.ClientSession() as http:
+        return b"\n".join([await (await http.get(f"{server.address}/api/{question}")).read() for question in asked])
+
+
+def told_by(server: Server, *words: str) -> bytes:
+    ran = subprocess.run([sys.executable, "-m", "ramify", *words, "--store", server.store], capture_output=True, timeout=120)
+    return ran.stdout + ran.stderr
+
+
+async def test_no_secret_stays_in_the_store_the_spool_the_log_or_an_answer(tmp_path: Path) -> None:
+    async with serving(model) as upstream:
+        server = Server(tmp_path, upstream.url, "--openai-upstream", upstream.url)
+        await server.start()
+        with locked(server.path):  # so that the spool has to take it
+            await send_all(server.address)
+            await server.until(lambda health: health["capture"]["spooled"])
+            assert found_in(files(tmp_path)) == []
+        await server.until(lambda health: not health["capture"]["spooled"])
+        await send_all(server.address)
+        await server.until(lambda health: health["capture"]["stored"] >= 10)
+        await talk(server.port, b"GET /v1/x HTTP/1.1\r\nHost: x\r\nAuthorization: " + PLANTED[0].secrets[0].encode() + b"\x00\r\n\r\n")
+        said = await answers(server)
+        task = ((await server.ask("calls")) or {})["items"][0]["task"]
+        running = files(tmp_path)
+        server.end(signal.SIGTERM)
+    assert len(upstream.requests) >= 4
+    assert upstream.requests[0].header("x-api-key") == PLANTED[0].secrets[0]
+    assert b"[redacted:" in said
+    assert found_in(said) == []
+    assert b"refused what is no HTTP" in (tmp_path / "server.log").read_bytes()
+    assert found_in(running) == []
+    assert found_in(tables(tmp_path)) == []
+    for to in ("markdown", "jsonl"):
+        exported = await asyncio.to_thread(told_by, server, "export", task, "-", "--to", to)
+        assert b"redacted" in exported
+        assert found_in(exported) == []
+    shown = await asyncio.to_thread(told_by, server, "search", "before")
+    assert b"redacted" in shown
+    assert found_in(shown) == []
+
+
+def test_the_search_would_find_one(tmp_path: Path) -> None:
+    one: Planted = PLANTED[5]
+    connection = sqlite3.connect(tmp_path / "a.db")
+    connection.execute("CREATE TABLE t (v)")
+    connection.execute("INSERT INTO t VALUES (?)", (zstandard.compress(one.text.encode() * 9),))
+    connection.commit()
+    connection.close()
+    assert found_in(b"".join(values(tmp_path / "a.db"))) == [one.name]
