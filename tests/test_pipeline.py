@@ -342,7 +342,7 @@ def test_what_is_remembered_stays_bounded(monkeypatch: pytest.MonkeyPatch) -> No
     ingest = Ingest(Sqlite("memory:", ""))
     for number in range(300):
         ingest.step(turns(1, number))
-    bodies = ingest.reader.bodies
+    bodies = ingest.reader.bodies["messages"]
     held = sum(len(reading.layout.body) for reading in bodies._lines.values())
     assert (bodies._line_bytes, held < 500_000) == (held, True)
     ingest.world.trim(rows=50, chains=10)

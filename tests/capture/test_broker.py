@@ -202,7 +202,7 @@ def test_a_client_that_is_not_installed_says_what_to_install(monkeypatch: pytest
         monkeypatch.setitem(sys.modules, package, None)
         monkeypatch.setitem(sys.modules, f"{package}.messaging" if package == "solace" else "paho.mqtt", None)
         with pytest.raises(UserMistake) as mistake:
-            open_receiver(Wanted(broker=broker, host=f"{'tcp' if broker == 'solace' else 'mqtt'}://127.0.0.1:1", namespace="n"))
+            open_receiver(Wanted(broker=broker, host=f"{'tcp' if broker == 'solace' else 'mqtt'}://127.0.0.1:1", namespace="n", username="me"))
         assert f"ramify[{broker}]" in str(mistake.value.hint)
 
 
