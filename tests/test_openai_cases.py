@@ -93,6 +93,28 @@ def test_an_answer_is_known_again_when_it_comes_back(turn: int) -> None:
     assert back == [atom.digest for atom in whole.atoms]
 
 
+def test_a_trace_ties_what_no_words_do() -> None:
+    """The expert is asked in other words than its tool call holds, by a program that passes the trace on."""
+    lines = chat_lines(stream=False)
+    for number, one in enumerate(lines):
+        one["request"]["headers"] = {**HEADERS, "traceparent": f"00-{'ab' * 16}-{number:016x}-01"}
+        if one["request"]["body"]["messages"][1]["content"] == TRAINS:
+            one["request"]["body"]["messages"][1]["content"] = "Trains, please."
+    rows, found = traced(lines)
+    assert found == (ROOT, [("Trains, please.", "same-trace", 0.5)])
+    for seed, size in itertools.product(range(12), (1, 3)):
+        others, same = traced(lines, seed, size)
+        assert same == found
+        assert story.row_differences(rows, others) == []
+
+
+def traced(lines: list[Line], seed: int | None = None, size: int = 3) -> tuple[Any, Any]:
+    seen = [tuple(story.observe(one)) for one in lines]
+    store, questions = story.told(story.shuffled(seen, seed) if seed is not None else seen, size)
+    tree = questions.tree(next(task["id"] for task in questions.tasks(roots=True)["items"] if task["prompt"] == ROOT))
+    return story.rows(store), (tree["prompt"], [(one["prompt"], one["link"]["rule"], one["link"]["certainty"]) for one in tree["children"]])
+
+
 SAID = Said("Look at this.", (("call_1", "look", {"at": "the sea", "n": 3}),), "Hm.")
 
 

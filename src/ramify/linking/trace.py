@@ -20,7 +20,7 @@ def wake(world: World, call: Call) -> None:
     """Whoever shares the trace may have been started inside this call's session."""
     for _, ref in world.span(key("trace", call.project, call.trace), limit=LATEST):
         other = world.call(ref)
-        if other is not None and other.session != call.session:
+        if other is not None and (other.session != call.session or not call.session):
             world.unplaced[other.id] = None
             if other.task:
                 world.retold[other.task] = None
@@ -28,15 +28,22 @@ def wake(world: World, call: Call) -> None:
 
 def link_of(world: World, call: Call | None) -> tuple[Link | None, str]:
     """To the span inside which the session was started; else to the session in which the trace began, with its first call."""
-    if call is None or not call.session or call.agent:
+    if call is None or call.agent:
         return None, ""
-    if (link := outside.link_of(world, call)) is not None:
+    if call.session and (link := outside.link_of(world, call)) is not None:
         return link, ""
     if not call.trace:
         return None, ""
     first = next(iter(world.span(key("trace", call.project, call.trace), limit=1)), None)
     origin = world.call(first[1]) if first else None
-    if origin is None or not origin.task or origin.session in ("", call.session) or not before(origin, call):
+    if origin is None or not origin.task or not apart(origin, call) or not before(origin, call):
         return None, ""
     link = Link("spawned", origin.task, "same-trace", SAME_TRACE, evidence=(call.request, origin.request))
     return link, origin.id
+
+
+def apart(one: Call, other: Call) -> bool:
+    """Of two sessions; or, where clients have none, of two conversations."""
+    if one.session or other.session:
+        return one.session not in ("", other.session) and other.session != ""
+    return one.conversation != other.conversation and one.origin != other.origin
