@@ -108,22 +108,24 @@ class Served(Ramify):
         self._following.busy = lambda: not pipeline.idle
         return pipeline
 
-    def _heard(self, seq: int, rows: Sequence[tuple[str, str]] | None) -> None:
-        """Another server has written these."""
+    def _heard(self, seq: int, rows: Sequence[tuple[str, str]] | None, after: int | None = None, /) -> None:
+        """Another server has written these; where it is not said what, it may be what we have told already."""
+        if rows is None and self._hub.has_reached(seq):
+            return
         found: dict[tuple[str, str], Entity | None] | None = None
         with suppress(StoreDown):
             found = {(table, id): self.store.load(table, id) for table, id in rows} if rows is not None else None
-        self._publish(seq, found)
+        self._publish(seq, found, after)
 
-    def _written(self, seq: int, rows: dict[tuple[str, str], Entity | None] | None) -> None:
+    def _written(self, seq: int, rows: dict[tuple[str, str], Entity | None] | None, after: int | None = None, /) -> None:
         """We have written these: what others write they send on themselves."""
         if self._spans is not None:
             self._spans.heard(rows)
-        self._publish(seq, rows)
+        self._publish(seq, rows, after)
 
-    def _publish(self, seq: int, rows: dict[tuple[str, str], Entity | None] | None) -> None:
+    def _publish(self, seq: int, rows: dict[tuple[str, str], Entity | None] | None, after: int | None = None, /) -> None:
         self.questions.lints.changed(rows)
-        self._hub.publish(seq, rows)
+        self._hub.publish(seq, rows, after)
         self.news.tell()
 
     def commit(self, batch: Sequence[Observation]) -> None:

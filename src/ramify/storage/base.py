@@ -36,8 +36,13 @@ from ramify.model.piece import Layout
 from ramify.model.sketch import Sketch
 
 Entry = tuple[int, str]
-News = Callable[[int, Sequence[tuple[str, str]] | None], None]
-"""Up to where the log goes now, and which rows were written (table and id); None: that is not known."""
+
+
+class News(Protocol):
+    """Up to where the log goes now, and which rows were written (table and id); None: that is not known. `after` is where
+    the log ended before, where the engine can say so: what goes on from elsewhere comes later than something untold."""
+
+    def __call__(self, seq: int, rows: Sequence[tuple[str, str]] | None, after: int | None = None, /) -> None: ...
 
 
 class Kept(Struct, frozen=True):
@@ -183,6 +188,10 @@ class Store(Projected, Protocol):
     def count(
         self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None
     ) -> int: ...
+    def totals(self) -> dict[str, int]:
+        """How much there is of everything, as `storage/totals.py` names it; read from where it is kept, not counted."""
+        ...
+
     def refs(self, value: str) -> list[Ref]: ...
     def ids_like(self, table: str, prefix: str, limit: int) -> list[str]: ...
     def unreadable(self, limit: int) -> list[tuple[str, int, str]]: ...

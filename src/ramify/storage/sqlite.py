@@ -12,6 +12,7 @@ from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
+from ramify.storage import totals
 from ramify.storage.base import (
     Ask,
     Bounds,
@@ -42,6 +43,7 @@ MESH = ".mesh"  # of the name of a file that earlier versions wrote beside the s
 _encoder = msgspec.msgpack.Encoder()
 _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
 _sketches = msgspec.msgpack.Decoder(Sketch)
+_totals = msgspec.msgpack.Decoder(dict[str, int])
 _heads = msgspec.msgpack.Decoder(Request | Response | Record | Correction)
 
 
@@ -121,6 +123,30 @@ class Sqlite:
         return len(body) if put.rowcount else 0
 
     def _put_changes(self, connection: sqlite3.Connection, changes: Changes) -> None:
+        ids = totals.touched(changes.rows)
+        before = totals.sums(self._sums, ids)
+        self._put_rows(connection, changes)
+        if ids:
+            known = self.fact(totals.FACT)
+            after = totals.sums(self._sums, ids)
+            held = totals.moved(_totals.decode(known), before, after) if isinstance(known, bytes) else totals.all_sums(self._sums)
+            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (totals.FACT, _encoder.encode(held)))
+
+    def _sums(self, table: str, ids: Sequence[str] | None) -> list[int]:
+        if ids is None:
+            return list(self._read(totals.QUERIES[table])[0])
+        found = [0] * len(totals.NAMES[table])
+        for start in range(0, len(ids), CHUNK):
+            chunk = ids[start : start + CHUNK]
+            row = self._read(f"{totals.QUERIES[table]} WHERE id IN ({', '.join('?' * len(chunk))})", chunk)[0]
+            found = [one + other for one, other in zip(found, row, strict=True)]
+        return found
+
+    def totals(self) -> dict[str, int]:
+        known = self.fact(totals.FACT)
+        return _totals.decode(known) if isinstance(known, bytes) else totals.all_sums(self._sums)
+
+    def _put_rows(self, connection: sqlite3.Connection, changes: Changes) -> None:
         rows: dict[str, list[tuple[Any, ...]]] = {}
         for (table, id), row in changes.rows.items():
             if row is None:
@@ -149,6 +175,8 @@ class Sqlite:
                 sql = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})"
                 connection.executemany(sql, other.projected(table, names))
             connection.execute("DELETE FROM facts WHERE name = 'outdated'")
+            held = _encoder.encode(totals.all_sums(self._sums))
+            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (totals.FACT, held))
         self._file.distrust()
 
     def _names(self, table: str) -> list[str]:
