@@ -51,7 +51,7 @@ class Note(Struct, frozen=True, omit_defaults=True):
     """What is remembered of something forgotten: nothing that was said."""
 
     at: int
-    by: str  # command, api, retention
+    by: str  # command, api, retention; or whom a person named
     observations: int = 0
     back: int = 0  # when a person has imported it again
 

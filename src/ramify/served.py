@@ -26,6 +26,7 @@ from ramify.model.observation import Observation
 from ramify.notifying import Notifying
 from ramify.pipeline import Pipeline
 from ramify.query.changes import change_shapes
+from ramify.query.leaving import leaving
 from ramify.query.service import Answer
 from ramify.reconciling.alone import Periodic, alone
 from ramify.recording import Nowhere
@@ -140,10 +141,14 @@ class Served(Ramify):
     async def reconcile_session(self, session: str | None) -> Answer:
         return await alone(self.ingest, self.reconciler(self.events), now, session=session)
 
-    def forget_one(self, id: str) -> Answer:
+    def leaving(self, id: str) -> Answer:
+        return {**leaving(self.store, named(self.store, id, self.project)), "seq": self.store.seq()}
+
+    def forget_one(self, id: str, by: str = "") -> Answer:
         """By a process of its own, so that clients do not wait; what lives in our memory only we can forget."""
         named(self.store, id, self.project)  # who asks for nothing is told so at once
-        answer = self.forget([id], False, quiet, "api") if self._lives_here else carry_out(Order(self.settings, (id,), by="api"))
+        by = by or "api"
+        answer = self.forget([id], False, quiet, by) if self._lives_here else carry_out(Order(self.settings, (id,), by=by))
         self._publish(self.store.seq(), None)
         return answer
 

@@ -111,7 +111,7 @@ SECOND = """
 CREATE TABLE IF NOT EXISTS tallies (id text COLLATE "C" PRIMARY KEY, project text NOT NULL, at bigint NOT NULL,
     kind text NOT NULL, doc bytea NOT NULL);
 CREATE INDEX IF NOT EXISTS tallies_kind ON tallies (kind, at, id);
-INSERT INTO facts SELECT 'outdated', '\\\\x01' FROM observations LIMIT 1 ON CONFLICT (name) DO NOTHING;
+INSERT INTO facts SELECT 'outdated', '\\x01' FROM observations LIMIT 1 ON CONFLICT (name) DO NOTHING;
 """
 
 # What was seen is parted by the day on which it happened, and pieces by the day on which they came, so that old ones go by the
