@@ -24,6 +24,7 @@ from ramify.protocols.claude import decode as claude
 from ramify.protocols.sam import decode as sam
 from ramify.protocols.sam.layout import Pieces
 from ramify.redaction import Redaction, is_clean
+from ramify.scopes import left_key
 from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, Store, StoreDown
 
 log = logging.getLogger("ramify")
@@ -236,6 +237,7 @@ class Ingest:
         kept = [self._take(seen, unreadable) for seen in batch]
         problems = reporting.settle(self.world, self.prices.price)
         unreadable += [(problem.observation, self._time_of(problem), problem.reason) for problem in problems]
+        self._leave_keys(batch)
         sums.compare(self.world)
         loops.count_again(self.world)
         tallies.settle(self.world)
@@ -249,6 +251,14 @@ class Ingest:
             if item.layout is not None:
                 item.layout.forget_before()
         return rows
+
+    def _leave_keys(self, batch: Sequence[Observation]) -> None:
+        """Where whoever forgets a conversation finds what was seen of it."""
+        for seen in batch:
+            call = self.world.call(ids.call_id(seen.id)) if isinstance(seen, Request) else None
+            place = left_key(seen, call.session if call is not None else "")
+            if place is not None:
+                self.world.add(place, seen.at, seen.id)
 
     def _keep_unlinked(self, seen: Observation, bug: Exception) -> int:
         log.error("could not link observation id=%s: %r", seen.id, bug, exc_info=bug)

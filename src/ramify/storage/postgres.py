@@ -244,6 +244,17 @@ class Postgres:
         rows = self._read("SELECT head, body_kind, body FROM contents WHERE at = %s AND seq = %s", found[0]) if found else []
         return self._whole(*rows[0]) if rows else None
 
+    def numbered(self, id: str) -> tuple[int, Observation] | None:
+        rows = self._read("SELECT seq FROM observations WHERE id = %s", (text(id),))
+        seen = self.observation(id) if rows else None
+        return (int(rows[0][0]), seen) if seen is not None else None
+
+    def unlist(self, refs: Sequence[tuple[str, str, str, str]], unreadable: Sequence[str]) -> None:
+        gone = "DELETE FROM refs USING ({rows}) AS gone (v, k, e, i) WHERE value = v AND kind = k AND entity = e AND id = i"
+        with self._server.writing() as connection:
+            many(connection, gone, ("value", "kind", "entity", "id"), refs)
+            connection.execute("DELETE FROM unreadable WHERE observation = ANY(%s)", (list(unreadable),))
+
     def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]:
         while rows := self._contents(after, 200, "head, body_kind, body"):
             for seq, head, kind, body in rows:

@@ -52,6 +52,11 @@ class PostgresSearch:
             connection.execute("TRUNCATE texts")
             connection.execute("DELETE FROM facts WHERE name = 'indexed'")
 
+    def drop(self, texts: Sequence[Words]) -> bool:
+        with self._server.writing() as connection:
+            connection.execute("DELETE FROM texts WHERE call = ANY(%s)", (sorted({one.call for one in texts}),))
+        return True
+
     def close(self) -> None:
         pass
 

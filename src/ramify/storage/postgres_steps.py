@@ -146,7 +146,13 @@ CREATE TABLE writes (number bigint NOT NULL, seq bigint NOT NULL);
 INSERT INTO writes SELECT 0, coalesce(max(seq), 0) FROM observations;
 """
 
-STEPS: tuple[str, ...] = (FIRST, SECOND, THIRD)
+# Observations leave keys by which what belongs to a conversation is found: what was derived before is derived again.
+FOURTH = """
+INSERT INTO facts SELECT 'outdated', '\\x01' FROM observations LIMIT 1 ON CONFLICT (name) DO NOTHING;
+CREATE INDEX texts_call ON texts (call);
+"""
+
+STEPS: tuple[str, ...] = (FIRST, SECOND, THIRD, FOURTH)
 
 
 def statements(step: str) -> Iterator[str]:

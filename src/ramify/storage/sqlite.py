@@ -234,6 +234,15 @@ class Sqlite:
         rows = self._read("SELECT head, body_kind, body FROM observations WHERE id = ?", (id,))
         return self._whole(*rows[0]) if rows else None
 
+    def numbered(self, id: str) -> tuple[int, Observation] | None:
+        rows = self._read("SELECT seq, head, body_kind, body FROM observations WHERE id = ?", (id,))
+        return (rows[0][0], self._whole(*rows[0][1:])) if rows else None
+
+    def unlist(self, refs: Sequence[tuple[str, str, str, str]], unreadable: Sequence[str]) -> None:
+        with self._file.writing() as connection, self._file.wiping():
+            connection.executemany("DELETE FROM refs WHERE value = ? AND kind = ? AND entity = ? AND id = ?", refs)
+            connection.executemany("DELETE FROM unreadable WHERE observation = ?", [(id,) for id in unreadable])
+
     def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]:
         while True:
             rows = self._read(
