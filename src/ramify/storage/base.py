@@ -192,6 +192,10 @@ class Store(Projected, Protocol):
     def count(
         self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None
     ) -> int: ...
+    def openings(self, conversations: Sequence[str]) -> dict[str, tuple[str, int, int]]:
+        """The title of the first root of each, how many tasks it has, and how many roots."""
+        ...
+
     def totals(self) -> dict[str, int]:
         """How much there is of everything, as `storage/totals.py` names it; read from where it is kept, not counted."""
         ...

@@ -374,6 +374,14 @@ class ClickHouse:
     def count(self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None) -> int:
         return int(self._read("count()", table, " AND ".join(equal(where or {}, without or {})), wide=True)[0][0])
 
+    def openings(self, conversations: Sequence[str]) -> dict[str, tuple[str, int, int]]:
+        found: dict[str, tuple[str, int, int]] = {}
+        for id in conversations:
+            first = self.page("tasks", Ask("opened", {"conversation": id, "kind": "root"}, 1, ascending=True))
+            roots = self.count("tasks", {"conversation": id, "kind": "root"})
+            found[id] = getattr(first[0], "title", "") if first else "", self.count("tasks", {"conversation": id}), roots
+        return found
+
     def totals(self) -> dict[str, int]:
         """Counted: a scan of few columns is what this engine is made for."""
         return counted(self)

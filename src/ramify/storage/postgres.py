@@ -30,7 +30,7 @@ from ramify.storage.base import (
 )
 from ramify.storage.columns import COLUMNS, SPARSE, columns_of
 from ramify.storage.fold import Folder, unfold
-from ramify.storage.page_query import count_query, page_query
+from ramify.storage.page_query import count_query, openings_query, page_query
 from ramify.storage.postgres_days import BITS, Days, piece_day
 from ramify.storage.postgres_direct import PostgresMesh, ask_directly
 from ramify.storage.postgres_schema import PROJECTIONS, kind_of
@@ -113,6 +113,10 @@ class Postgres:
         if ids is None:
             return self._read(totals.QUERIES[table])[0]
         return self._read(f"{totals.QUERIES[table]} WHERE id = ANY(%s)", (list(ids),))[0]
+
+    def openings(self, conversations: Sequence[str]) -> dict[str, tuple[str, int, int]]:
+        rows = self._read(openings_query("= ANY(%s)"), (list(conversations),))
+        return {id: (title, tasks, roots) for id, title, tasks, roots in rows}
 
     def totals(self) -> dict[str, int]:
         known = self.facts_named(totals.FACT).get(totals.FACT)

@@ -31,7 +31,7 @@ from ramify.storage.base import (
 from ramify.storage.columns import SPARSE, UPSERT, columns_of
 from ramify.storage.direct import ask_directly
 from ramify.storage.fold import Folder, unfold
-from ramify.storage.page_query import count_query, page_query
+from ramify.storage.page_query import count_query, openings_query, page_query
 from ramify.storage.schema import PROJECTIONS, STEPS
 from ramify.storage.search import Search
 from ramify.storage.sifting import Sifting
@@ -140,6 +140,14 @@ class Sqlite:
             chunk = ids[start : start + CHUNK]
             row = self._read(f"{totals.QUERIES[table]} WHERE id IN ({', '.join('?' * len(chunk))})", chunk)[0]
             found = [one + other for one, other in zip(found, row, strict=True)]
+        return found
+
+    def openings(self, conversations: Sequence[str]) -> dict[str, tuple[str, int, int]]:
+        found: dict[str, tuple[str, int, int]] = {}
+        for start in range(0, len(conversations), CHUNK):
+            chunk = conversations[start : start + CHUNK]
+            rows = self._read(openings_query(f"IN ({', '.join('?' * len(chunk))})"), chunk)
+            found |= {id: (title, tasks, roots) for id, title, tasks, roots in rows}
         return found
 
     def totals(self) -> dict[str, int]:
