@@ -16,17 +16,15 @@ import aiohttp
 import pytest
 
 from bench.soaked import Load, Server
-from ramify.app import Ramify
 from ramify.demo.scenario import play, script
 from ramify.demo.upstream import serving
 from ramify.ingest import Prices
 from ramify.linking.world import Rules
 from ramify.model.prices import PRICES, PRICES_VERSION
 from ramify.rebuild import rebuild
-from ramify.storage.postgres import Postgres
 from ramify.wiring import open_store, pricer
 from tests import postgres
-from tests.contracts.engines import derived, difference, schema_of, seen_stories, told
+from tests.contracts.engines import derived, difference, schema_of
 
 
 @pytest.fixture(autouse=True)
@@ -191,24 +189,6 @@ async def test_a_database_that_is_killed_under_load_costs_nothing(tmp_path: Path
     store = open_store(own_cluster.url)
     assert store.count("calls") == asked
     store.close()
-
-
-def test_a_store_from_before_the_sums_of_days_gets_them_when_it_is_next_written_to(tmp_path: Path) -> None:
-    address = schema_of(tmp_path)
-    store = told(open_store(address), seen_stories()[:200])
-    before = derived(store)
-    assert before["tallies"]
-    assert isinstance(store, Postgres)
-    with store._server.writing() as connection:
-        connection.execute("DROP TABLE tallies")
-        connection.execute("DELETE FROM schema_steps WHERE step > 1")
-    store.close()
-    opened = Ramify.open(address, write=True)
-    assert opened.store.fact("outdated") == 1
-    assert opened.ingest
-    assert opened.store.fact("outdated") is None
-    assert {row[0] for row in derived(opened.store)["tallies"]} == {row[0] for row in before["tallies"]}
-    opened.close()
 
 
 async def test_a_server_under_load_moves_to_another_engine_and_loses_nothing(tmp_path: Path) -> None:

@@ -259,6 +259,9 @@ class Ingest:
             place = left_key(seen, call.session if call is not None else "")
             if place is not None:
                 self.world.add(place, seen.at, seen.id)
+        for gone in map(self.reader.record, self.world.forgotten):
+            if gone is not None and (place := left_key(gone, "")) is not None:
+                self.world.remove(place, gone.at, gone.id)
 
     def _keep_unlinked(self, seen: Observation, bug: Exception) -> int:
         log.error("could not link observation id=%s: %r", seen.id, bug, exc_info=bug)

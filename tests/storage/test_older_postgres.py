@@ -57,6 +57,7 @@ def test_its_log_rows_and_words_are_all_there(address: str) -> None:
     wanted = derived(told(open_sqlite("memory:"), seen()))
     assert {table for table, _ in difference(derived(store), wanted)} == {"keys", "tallies"}  # which it did not know yet
     brought_up(store)
+    assert wanted["tallies"]
     assert difference(derived(store), wanted) == []
     assert steps_of(address) == len(STEPS) > 1
     store.close()
