@@ -309,6 +309,7 @@ def test_one_of_many_conversations_is_forgotten_without_deriving_the_others(stor
     indexed, read = store.search.indexed(), list[str]()
     [row] = [row for row in store.docs("conversations") if isinstance(row, Conversation) and row.session == "marzipan-session"]
     with pytest.MonkeyPatch.context() as patch, caplog.at_level("INFO"):
+        patch.setattr("ramify.apart.SMALL", 0)
         patch.setattr("ramify.apart.Apart.take_in", noting(Apart.take_in, read))
         going(store, frozenset(aliases(store, row.id)))
     assert "whole log" not in caplog.text

@@ -11,11 +11,10 @@ from typing import Any, Protocol, runtime_checkable
 from msgspec import Struct
 
 from ramify.ingest import Ingest, Prices
-from ramify.linking.statement import reports_key
 from ramify.linking.world import FOREVER, NEWEST, Rules
 from ramify.members import MOST, Members
 from ramify.model import ids
-from ramify.model.entity import TABLES, Call, Conversation, Entity, Message, Task, ToolCall
+from ramify.model.entity import TABLES, Call, Entity, Message, Task, ToolCall
 from ramify.model.observation import Observation
 from ramify.model.tally import Tally, moved
 from ramify.rebuild import BATCH, moved_keys, side_by_side
@@ -24,6 +23,7 @@ from ramify.storage.base import Changes, Entry, Store
 from ramify.storage.sqlite import Sqlite
 
 ROUNDS = 12
+SMALL = 2_000  # observations: of fewer, deriving all costs no more
 TABLE_OF = {"call": "calls", "task": "tasks", "tool": "tools", "msg": "messages"}
 Key = tuple[int, int, str]
 
@@ -93,6 +93,7 @@ class Apart:
         self.members = Members(store)
         self._seen: dict[str, tuple[int, Observation]] = {}
         self._count = 0
+        self._marks: dict[Key, bool] = {}
 
     def take_in(self, wanted: Iterable[str]) -> None:
         for id in set(wanted) - self._seen.keys():
@@ -116,9 +117,12 @@ class Apart:
         for _ in range(ROUNDS):
             whole, rest = self._derived(self.seen), self._derived([seen for seen in self.seen if seen.id not in out])
             try:
+                marks = len(self._marks)
                 found = self._outside(whole) | self._outside(rest)
-                if not found - self._seen.keys():
-                    return self._compared(whole, rest)
+                if not found - self._seen.keys() and marks == len(self._marks):
+                    compared = self._compared(whole, rest)
+                    if marks == len(self._marks):
+                        return compared
                 self.take_in(found)
             finally:
                 whole.close()
@@ -128,25 +132,18 @@ class Apart:
     def _derived(self, seen: list[Observation]) -> Watched:
         self._count += 1
         scratch = Watched(self._folder, f"apart{self._count}")
-        scratch.append((), Changes(keys=dict.fromkeys(self._marks(), True)))
+        scratch.append((), Changes(keys=dict(self._marks)))
         ingest = Ingest(scratch, self._rules, self._prices, log=self._store)
         for start in range(0, len(seen), BATCH):
             ingest.derive(seen[start : start + BATCH])
         return scratch
 
-    def _marks(self) -> list[Key]:
-        """That somebody reported of a project is one mark for all who did: it is there as long as another one has."""
-        found: list[Key] = []
-        for project in sorted({seen.project for _, seen in self._seen.values()}):
-            mark = reports_key(project)
-            if self._store.find([mark]) and self._is_reported_elsewhere(project):
-                found.append((mark, 0, ""))
-        return found
-
-    def _is_reported_elsewhere(self, project: str) -> bool:
-        own = {owner for _, seen in self._seen.values() for owner in self.members.belonging.of(seen)}
-        rows = self._store.docs("conversations")
-        return any(isinstance(row, Conversation) and row.told and row.project == project and row.id not in own for row in rows)
+    def _mark(self, key: int) -> None:
+        """That anything of a kind was seen in a project is one mark for all who saw it, and only spares looking. Among many it is
+        taken to be others' as well, and stays; among few the whole log tells."""
+        if self._store.count("observations") - len(self._seen) <= SMALL:
+            raise Entangled("a mark of the whole project may be its own")
+        self._marks[key, 0, ""] = True
 
     # -- what the real store would have answered besides --------------------------------------------------------------------
 
@@ -157,13 +154,20 @@ class Apart:
                 refs.add(id)
         keys = sorted(asked.keys)
         ours, theirs = self._store.find(keys), Sqlite.find(asked, keys)
+        for key, entries in ours.items():
+            if (0, "") in entries and (0, "") not in theirs.get(key, ()):
+                self._mark(key)
         common = {(key, -FOREVER, FOREVER, MOST, False) for key, entries in ours.items() if len(entries) >= NEWEST}
         refs |= {ref for key, entries in ours.items() for _, ref in set(entries) - set(theirs.get(key, ()))}
         for first, last in asked.places:
-            refs |= {ref for _, _, ref in set(self._store.between(first, last, MOST)) - set(Sqlite.between(asked, first, last, MOST))}
+            more = set(self._store.between(first, last, MOST)) - set(Sqlite.between(asked, first, last, MOST))
+            refs |= {ref for _, _, ref in more}
+            for key, _, ref in more:
+                if not ref:
+                    self._mark(key)
         for span in asked.spans | common:
             refs |= {ref for _, ref in set(self._store.span(*span)) - set(Sqlite.span(asked, *span))}
-        found = {one for ref in refs for one in self._told_by(ref)}
+        found = {one for ref in refs - {""} for one in self._told_by(ref)}
         return found | self.members.of(asked.conversations - {""}) if asked.conversations else found
 
     def _told_by(self, ref: str) -> set[str]:
@@ -210,7 +214,11 @@ class Apart:
                     rows[table, row.id] = self._replaced(table, row.id, was, now)
         was_refs, now_refs = refs_in(whole), refs_in(rest)
         lost = {id for id, _, _ in whole.unreadable(1 << 30)} - {id for id, _, _ in rest.unreadable(1 << 30)}
-        return Difference(rows, dict(moved_keys(whole, rest)), sorted(was_refs - now_refs), sorted(now_refs - was_refs), sorted(lost))
+        keys = dict(moved_keys(whole, rest))
+        for key, _, ref in keys:
+            if not ref:
+                self._mark(key)
+        return Difference(rows, keys, sorted(was_refs - now_refs), sorted(now_refs - was_refs), sorted(lost))
 
 
     def _replaced(self, table: str, id: str, was: Entity | None, now: Entity | None) -> Entity | None:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ramify.apart import Apart, Difference, Entangled, Near
+from ramify.apart import SMALL, Apart, Difference, Entangled, Near
 from ramify.belonging import Belonging
 from ramify.indexing import ever_words_of
 from ramify.ingest import Ingest, Prices
@@ -30,7 +30,6 @@ from ramify.storage.sweeping import sweep
 
 log = logging.getLogger("ramify")
 FORGOTTEN = "forgotten:"
-SMALL = 2_000  # observations: of fewer, deriving all costs no more
 UNSWEPT = "unswept"  # a fact, from when something is forgotten until its pieces and pages are gone as well
 
 
