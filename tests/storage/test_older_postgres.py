@@ -55,7 +55,7 @@ def test_its_log_rows_and_words_are_all_there(address: str) -> None:
     assert all(store.observation(one.id) == one for one in seen())
     assert (store.seq(), store.search.indexed()) == (len(seen()), len(seen()))
     wanted = derived(told(open_sqlite("memory:"), seen()))
-    assert {table for table, _ in difference(derived(store), wanted)} == {"keys", "tallies"}  # which it did not know yet
+    assert {table for table, _ in difference(derived(store), wanted)} >= {"keys", "tallies"}  # which it did not know yet
     brought_up(store)
     assert wanted["tallies"]
     assert difference(derived(store), wanted) == []
