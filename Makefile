@@ -4,6 +4,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
+MOST ?= 100000
 PAGE := src/ramify/web/static/index.html
 PAGE_SOURCES := $(shell find web -name node_modules -prune -o -type f -print)
 
@@ -33,8 +34,8 @@ lint: $(STAMP)
 screenshots: $(STAMP) $(PAGE)  ## every page, light and dark, wide and narrow
 	$(BIN)/python -m tests.browser.screenshots
 
-bench: $(STAMP) $(PAGE)  ## figures, with ratios from one run
-	$(BIN)/python -m bench
+bench: $(STAMP) $(PAGE)  ## figures, with ratios from one run; MOST=1000000 fills every engine up to a million requests
+	MOST=$(MOST) $(BIN)/python -m bench
 
 soak: $(STAMP)          ## kill -9 under load, many times; quiet streams, for minutes
 	$(BIN)/python -m bench.soak

@@ -1,9 +1,10 @@
 """Every figure in one run: what the proxy adds, how fast it is stored, what it takes, how it grows."""
 
+import os
 import subprocess
 import sys
 
-from bench import a2a, emit, ingest, latency, mesh_questions, otlp, page, questions
+from bench import a2a, emit, ingest, latency, mesh_questions, otlp, page, questions, scale
 
 
 def main() -> None:
@@ -22,6 +23,8 @@ def main() -> None:
     questions.main()
     print("\nHow fast an agent mesh is asked:\n", flush=True)
     mesh_questions.main()
+    print("\nThe same traffic on every engine:\n", flush=True)
+    scale.main(["--most", os.environ.get("MOST", "100000")])
     print("\nHow the page bears a tree of thirty thousand tasks, in Chromium:\n", flush=True)
     page.main()
     print("\nHow fast five years of transcripts are imported:\n", flush=True)

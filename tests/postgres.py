@@ -44,9 +44,10 @@ def _other_user() -> str:
 class Cluster:
     """Its data outlives `kill` and `start`, as on any server."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, shared_buffers: str = "64MB") -> None:
         self.folder = folder
         self.data = folder / "data"
+        self.shared_buffers = shared_buffers
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = int(free.getsockname()[1])
@@ -56,7 +57,8 @@ class Cluster:
                 if above.owner() == "root" and len(above.parts) > 2:
                     above.chmod(0o755)
             shutil.chown(folder, _other_user())
-        self._run(["initdb", "-D", str(self.data), "-U", "ramify", "--auth=trust", "-E", "UTF8", "--no-sync"])
+        if not self.data.exists():
+            self._run(["initdb", "-D", str(self.data), "-U", "ramify", "--auth=trust", "-E", "UTF8", "--no-sync"])
         self.start()
 
     @property
@@ -64,7 +66,8 @@ class Cluster:
         return f"postgresql://ramify@127.0.0.1:{self.port}/postgres"
 
     def start(self) -> None:
-        options = f"-c listen_addresses=127.0.0.1 -c port={self.port} -c unix_socket_directories={self.folder} -c shared_buffers=64MB"
+        options = f"-c listen_addresses=127.0.0.1 -c port={self.port} -c unix_socket_directories={self.folder} "
+        options += f"-c shared_buffers={self.shared_buffers}"
         self._run(["pg_ctl", "-D", str(self.data), "-o", options, "-l", str(self.folder / "log"), "-w", "-t", str(SECONDS), "start"])
         end = time.monotonic() + SECONDS
         while True:

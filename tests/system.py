@@ -12,6 +12,7 @@ from glob import glob
 NEEDED = {
     "chromium": lambda: shutil.which("chromium"),
     "mosquitto": lambda: shutil.which("mosquitto") or glob("/usr/sbin/mosquitto"),
+    "pgbouncer": lambda: shutil.which("pgbouncer") or glob("/usr/sbin/pgbouncer"),
     "postgresql": lambda: glob("/usr/lib/postgresql/*/bin/postgres") or shutil.which("postgres"),
 }
 SECONDS = 900

@@ -1,5 +1,6 @@
 """The deployment files are whole: they parse, hold what must be there, and agree with the program."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +87,38 @@ def test_no_secret_stands_in_a_file() -> None:
     environment = compose()["services"]["ramify"]["environment"]
     assert environment["RAMIFY_TOKEN"].startswith("${")
     assert environment["PGPASSWORD"].startswith("${")
+
+
+# -- by the rules of those who read them ------------------------------------------------------------------------------------------
+
+
+def filled(text: str) -> str:
+    """As Compose reads it: with what the environment says, or what stands there instead."""
+    return re.sub(r"\$\{\w+:(?:-([^}]*)|\?[^}]*)\}", lambda found: found[1] or "chosen", text)
+
+
+def test_compose_accepts_the_file() -> None:
+    read = pytest.importorskip("compose_spec").PyCompose.from_yaml(filled((DEPLOY / "compose.yaml").read_text("utf-8")))
+    read.validate()
+    assert sorted(read.to_spec().services) == ["database", "ramify"]
+
+
+def test_compose_would_refuse_a_slip() -> None:
+    text = filled((DEPLOY / "compose.yaml").read_text("utf-8")).replace("restart:", "restrat:")
+    with pytest.raises(ValueError, match="restrat"):
+        pytest.importorskip("compose_spec").PyCompose.from_yaml(text)
+
+
+@pytest.mark.parametrize("version", ["1.25", "1.33", "1.37"])
+def test_kubernetes_accepts_every_object(version: str) -> None:
+    validate = pytest.importorskip("kubernetes_validate").validate
+    for document in kinds().values():
+        validate(document, version, strict=True)
+
+
+def test_kubernetes_would_refuse_a_slip() -> None:
+    known = pytest.importorskip("kubernetes_validate")
+    document = kinds()["StatefulSet ramify"]
+    document["spec"]["template"]["spec"]["containers"][0]["readynessProbe"] = {}
+    with pytest.raises(known.ValidationError):
+        known.validate(document, "1.33", strict=True)

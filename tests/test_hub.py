@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+import pytest
+
 from ramify.hub import REMEMBERED, WAITING, Batch, Hub, Rows
 from ramify.ingest import Ingest
 from ramify.model.entity import Line, Task
@@ -114,3 +116,64 @@ async def test_closing_ends_every_reader_also_those_that_come_later() -> None:
         assert await next_of(batches) is None
     async with hub.subscribe(None) as late:
         assert await next_of(late) is None
+
+
+# -- several servers on one store ----------------------------------------------------------------------------------------------
+
+
+async def test_what_goes_on_from_further_on_waits_for_what_is_between() -> None:
+    """Ours was stored after another server's, of which we hear later."""
+    hub = Hub()
+    hub.start_at(8)
+    async with hub.subscribe(None) as batches:
+        hub.publish(12, rows("ours"), 10)
+        hub.publish(13, rows("next"), 12)
+        hub.publish(10, rows("theirs"), 8)
+        assert [await next_of(batches) for _ in range(3)] == [(10, rows("theirs")), (12, rows("ours")), (13, rows("next"))]
+
+
+async def test_a_number_promises_that_nothing_before_it_is_missing_at_another_server() -> None:
+    """Two servers hear of two batches in opposite orders; whoever goes from one to the other misses neither."""
+    one, other = Hub(), Hub()
+    for hub in (one, other):
+        hub.start_at(0)
+    one.publish(2, rows("second"), 1)
+    other.publish(1, rows("first"), 0)
+    async with one.subscribe(0) as batches:
+        one.publish(1, rows("first"), 0)
+        assert await next_of(batches) == (1, rows("first"))
+    other.publish(2, rows("second"), 1)
+    async with other.subscribe(1) as batches:
+        assert await next_of(batches) == (2, rows("second"))
+
+
+async def test_what_comes_after_its_time_is_given_again_to_who_comes_back() -> None:
+    hub = Hub()
+    hub.start_at(5)
+    hub.publish(9, rows("a"))
+    hub.publish(7, rows("late"))
+    async with hub.subscribe(9) as batches:
+        assert await next_of(batches) == (9, rows("late"))
+    async with hub.subscribe(5) as batches:
+        assert [await next_of(batches), await next_of(batches)] == [(9, rows("a")), (9, rows("late"))]
+
+
+async def test_what_is_never_told_makes_everybody_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ramify.hub.PATIENCE", 0.05)
+    hub = Hub()
+    hub.start_at(5)
+    async with hub.subscribe(5) as batches:
+        hub.publish(9, rows("a"), 7)
+        assert await next_of(batches) is None
+    hub.publish(10, rows("b"), 9)
+    async with hub.subscribe(9) as batches:
+        assert await next_of(batches) == (10, rows("b"))
+
+
+async def test_what_shows_nothing_counts_as_told() -> None:
+    hub = Hub()
+    hub.start_at(5)
+    hub.publish(6, {}, 5)
+    async with hub.subscribe(6) as batches:
+        hub.publish(7, rows("a"), 6)
+        assert await next_of(batches) == (7, rows("a"))

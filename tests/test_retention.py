@@ -201,7 +201,7 @@ async def test_a_server_forgets_when_it_is_asked_to(engine: str, tmp_path: Path,
 
 async def test_a_server_forgets_what_is_too_old_by_itself(tmp_path: Path) -> None:
     url = f"sqlite:{tmp_path}/store.db"
-    told(open_store(url), [*recent("marzipan", 50_000), *recent("nougat", 100)]).close()
+    told(open_store(url), [*recent("marzipan", 200_000), *recent("nougat", 100)]).close()
     async with serving(url, retention=3600) as (served, _):
         await asyncio.to_thread(until, lambda: sessions(served.store) == {"nougat-session"})
         await asyncio.to_thread(until, lambda: {note.by for _, note in notes(served.store)} == {"retention"})
@@ -234,3 +234,14 @@ def test_nobody_waits_for_the_size_of_a_store() -> None:
     assert size.bytes() == 0
     assert time.monotonic() - began < 0.1
     until(lambda: size.bytes() == 7)
+
+
+def test_as_time_goes_by_whole_days_go(store: Store) -> None:
+    """What is older than so many seconds, but of a day that is not over by as much, waits; who asks is taken at their word."""
+    day = 24 * 3600
+    into = now() // 1_000_000 % day
+    told(store, [*recent("marzipan", into + day + 30), *recent("xylophonic", into + 40)])
+    Keeper(store, Rules(), Prices(), "retention").prune(Kept(older_than=into + 20), False, quiet)
+    assert sessions(store) == {"xylophonic-session"}
+    keeper(store).prune(Kept(older_than=into + 20), False, quiet)
+    assert sessions(store) == set()

@@ -20,7 +20,7 @@ def started(folder: Path) -> tuple[RemotePipeline, list[tuple[int, Rows]]]:
     published: list[tuple[int, Rows]] = []
     (folder / "store.db.spool").mkdir(exist_ok=True)
     settings = {"settings": msgspec.to_builtins(Settings(store=f"sqlite:{folder}/store.db")), "run": "test"}
-    remote = RemotePipeline(settings, lambda seq, rows: published.append((seq, rows or {})), 1000, 2**26)
+    remote = RemotePipeline(settings, lambda seq, rows, after=None: published.append((seq, rows or {})), 1000, 2**26)
     remote.start()
     return remote, published
 
@@ -77,7 +77,7 @@ from ramify.writer import RemotePipeline
 from tests import story
 import pathlib
 pathlib.Path(sys.argv[1].removeprefix("sqlite:") + ".spool").mkdir(exist_ok=True)
-remote = RemotePipeline({"settings": msgspec.to_builtins(Settings(store=sys.argv[1])), "run": "test"}, lambda seq, rows: None, 1000, 2**26)
+remote = RemotePipeline({"settings": msgspec.to_builtins(Settings(store=sys.argv[1])), "run": "test"}, lambda seq, rows, after=None: None, 1000, 2**26)
 remote.start()
 for case in story.anthropic_cases():
     for line in story.exchanges("anthropic", case):

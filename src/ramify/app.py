@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ramify.acts import correction, preview
-from ramify.belonging import told_conversation
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.formats import sources
 from ramify.copying import copy
@@ -29,6 +28,7 @@ from ramify.model.observation import Correction, Observation, Record
 from ramify.query.flags import Patience
 from ramify.query.service import Answer, Questions
 from ramify.rebuild import rebuild
+from ramify.scopes import told_conversation
 from ramify.settings import Settings, load
 from ramify.storage.base import Store, StoreDown
 from ramify.wiring import bounds_of, bring_up, drain_spool, now, open_store, prices_of, rules_of, taken_by

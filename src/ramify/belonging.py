@@ -3,9 +3,6 @@
 import re
 from collections.abc import Sequence
 
-import msgspec
-from msgspec import Struct
-
 from ramify import reporting
 from ramify.ingest import no_price
 from ramify.linking.keys import FOREVER
@@ -30,48 +27,17 @@ from ramify.model.observation import Correction, Observation, Record, Request, R
 from ramify.protocols.a2a.frame import Frame, read_frame
 from ramify.protocols.anthropic.decode import header
 from ramify.protocols.claude import decode as claude
+from ramify.scopes import told_conversation
 from ramify.storage.base import Store
 
-UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOST_FRAMES = 1 << 26
 
 
-SESSION = re.compile(rb'"session_?id"\s*:\s*"([^"\\]+)"', re.IGNORECASE)  # inside a text its quotes would be escaped
 NAMES = re.compile(rb'"(?:(?:task|context|session)_?)?id"\s*:\s*"([^"\\]+)"', re.IGNORECASE)
 
 
 SPANS = re.compile(rb'"traceId"\s*:\s*"([0-9a-fA-F]{32})"\s*,\s*"spanId"\s*:\s*"([0-9a-fA-F]{16})"')
 SPAN_SESSION = re.compile(rb'"session\.id"\s*,\s*"value"\s*:\s*\{\s*"stringValue"\s*:\s*"([^"\\]+)"')
-
-
-class Named(Struct):
-    """Most lines of a transcript or a stream name their session outright."""
-
-    sessionId: object = None
-    session_id: object = None
-
-
-_named = msgspec.json.Decoder(Named).decode
-
-
-def session_named(seen: Record) -> str:
-    try:
-        line = _named(seen.body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        line = Named()
-    for name in (line.sessionId, line.session_id):
-        if isinstance(name, str) and name:
-            return name
-    if inner := SESSION.search(seen.body):
-        return inner.group(1).decode("utf-8", "replace")
-    found = UUID.search(seen.place)
-    return found.group() if found else ""
-
-
-def told_conversation(seen: Record) -> str:
-    """The conversation of the session that a line of Claude's names; empty where it names none."""
-    name = session_named(seen)
-    return ids.session_conversation_id(seen.project, name) if name else ""
 
 
 class Alone:

@@ -5,7 +5,8 @@ only what is new. So a running server can move: copy, start it on the new store,
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -19,7 +20,7 @@ from ramify.storage.base import Store
 
 BATCH = 200
 OWN = (
-    "identity", "raw_bytes", "outdated", "indexed", "last_seq", "unswept", "lease:", "copied:", "server:", "views", "layout",
+    "identity", "raw_bytes", "outdated", "indexed", "last_seq", "unswept", "lease:", "copied:", "server:", "views", "layout", "totals",
 )  # facts about a store itself
 Progress = Callable[[int, int], None]
 
@@ -49,7 +50,7 @@ def copy(source: Store, target: Store, rules: Rules, prices: Prices, progress: P
     _copy_facts(source, target)
     taken = 0
     batch: list[Observation] = []
-    for seq, seen in source.observations(after):
+    for seq, seen in _until(source, after, total):
         batch.append(seen)
         if len(batch) >= BATCH or seq >= total:
             taken += ingest.take(batch)
@@ -57,7 +58,12 @@ def copy(source: Store, target: Store, rules: Rules, prices: Prices, progress: P
             progress(seq, total)
             batch = []
     taken += ingest.take(batch) if batch else 0
-    return {"copied": taken, **verify(source, target)}
+    return {"copied": taken, **verify(source, target, total)}
+
+
+def _until(source: Store, after: int, last: int) -> Iterator[tuple[int, Observation]]:
+    """What was there when we began: a source that is written to would never come to an end."""
+    return takewhile(lambda one: one[0] <= last, source.observations(after))
 
 
 def _copy_facts(source: Store, target: Store) -> None:
@@ -66,19 +72,19 @@ def _copy_facts(source: Store, target: Store) -> None:
     target.set_facts({name: value for name, value in source.facts("").items() if name not in known and not name.startswith(OWN)})
 
 
-def verify(source: Store, target: Store) -> dict[str, Any]:
-    """The target holds every observation of the source, byte for byte. Where it holds no other, rows are compared as well:
-    they differ only where the source was derived by another version, or with other prices."""
+def verify(source: Store, target: Store, last: int) -> dict[str, Any]:
+    """The target holds every observation of the source up to there, byte for byte. Where it holds no other, rows are compared as
+    well: they differ only where the source was derived by another version, or with other prices."""
     wanted, found = Sum(), Sum()
     missing: list[str] = []
-    for _, seen in source.observations():
+    for _, seen in _until(source, 0, last):
         wanted.add(seen)
         there = target.observation(seen.id)
         if there is None:
             missing.append(seen.id)
         else:
             found.add(there)
-    alone = target.count("observations") == wanted.count
+    alone = target.count("observations") == wanted.count == source.count("observations")
     moved = differences(source, target)[0] if alone else []
     same = not missing and str(wanted) == str(found)
     return {"observations": wanted.count, "checksum": str(wanted), "found": str(found), "missing": missing, "moved": moved, "verified": same}

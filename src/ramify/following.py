@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from os import stat_result
 from pathlib import Path
 
-from ramify.belonging import told_conversation
 from ramify.capture.follower import Follower
 from ramify.capture.formats import Source
 from ramify.capture.transcript import FORMAT
 from ramify.forgetting import forgotten
 from ramify.intake import Batch, Intake, Take
 from ramify.model.observation import Observation, Record
+from ramify.scopes import told_conversation
 from ramify.storage.base import Store, StoreDown
 
 log = logging.getLogger("ramify")

@@ -4,8 +4,9 @@ Deriving is done beside the writer, into a store of its own. While nobody writes
 of the rows only those that differ are written.
 """
 
+import logging
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,21 +15,22 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ramify.apart import SMALL, Apart, Difference, Entangled, Near
 from ramify.belonging import Belonging
+from ramify.indexing import ever_words_of
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
-from ramify.model.entity import TABLES, Entity
+from ramify.model.entity import TABLES, Call, Entity
 from ramify.model.moment import iso
 from ramify.model.observation import Correction, Observation
-from ramify.rebuild import BATCH, Progress, side_by_side
-from ramify.storage.base import Changes, Store, StoreDown
+from ramify.rebuild import BATCH, Progress, moved_keys, side_by_side
+from ramify.storage.base import Changes, Ref, Store, StoreDown
 from ramify.storage.sqlite import Sqlite
 from ramify.storage.sweeping import sweep
 
+log = logging.getLogger("ramify")
 FORGOTTEN = "forgotten:"
 UNSWEPT = "unswept"  # a fact, from when something is forgotten until its pieces and pages are gone as well
-LEAST = (-(1 << 63), -1, "")
-PAGE = 5000
 
 
 class Wish(Struct, frozen=True):
@@ -51,7 +53,7 @@ class Note(Struct, frozen=True, omit_defaults=True):
     """What is remembered of something forgotten: nothing that was said."""
 
     at: int
-    by: str  # command, api, retention
+    by: str  # command, api, retention; or whom a person named
     observations: int = 0
     back: int = 0  # when a person has imported it again
 
@@ -104,13 +106,61 @@ def forget(store: Store, rules: Rules, prices: Prices, wish: Wish, note: Note, p
     """Afterwards the store is as if what went had never been seen, but for a note that it is gone."""
     folder = str(Path(store.path).parent) if store.path else None
     with tempfile.TemporaryDirectory(prefix="ramify-forget-", dir=folder) as place:
-        scratch = Sqlite("scratch", str(Path(place) / "scratch.db"), durable=False)
         try:
-            going = _apart(store, scratch, rules, prices, wish, note, progress)
+            going = _narrowly(store, rules, prices, wish, note, Path(place))
+        except Entangled as reason:
+            log.info("deriving the whole log again: %s", reason)
+            going = _wholly(store, Path(place), rules, prices, wish, note, progress)
         finally:
-            scratch.close()
             store.distrust()
     return {**going.shape(), **clean(store)}
+
+
+def _narrowly(store: Store, rules: Rules, prices: Prices, wish: Wish, note: Note, folder: Path) -> Going:
+    """Only what hangs together with what goes is derived again; while nobody writes, only if something came meanwhile."""
+    if not isinstance(store, Near) or store.fact("outdated"):
+        raise Entangled("the store does not say what belongs where")
+    last = store.seq()
+    going, found = _planned(store, Apart(store, rules, prices, folder), wish)
+    with store.exclusive():
+        if store.seq() != last:
+            going, found = _planned(store, Apart(store, rules, prices, folder), wish)
+        _drop_words(store, going, found)
+        store.forget(going.ids)
+        _put_rows(store, found.rows)
+        store.append((), Changes(keys=found.keys, refs=tuple(Ref(*one) for one in found.new_refs)))
+        store.unlist(found.gone_refs, found.gone_unreadable)
+        _remember(store, going, note)
+    return going
+
+
+def _drop_words(store: Near, going: Going, found: Difference) -> None:
+    """Those of what goes, where only they are other; else all: an empty index fills itself, a wrong one stays wrong."""
+    numbered = [one for id in going.ids if (one := store.numbered(id)) is not None]
+    indexed = store.search.indexed()
+    others = [(store.load(*place), row) for place, row in found.rows.items() if place[0] == "calls" and row is not None]
+    moved = any(words_begin(was) != words_begin(now) for was, now in others)
+    if moved or any(seq > indexed for seq, _ in numbered) or not store.search.drop([words for _, seen in numbered for words in ever_words_of(store, seen)]):  # what is not indexed yet may be on its way
+        store.search.clear()
+
+
+def words_begin(row: Entity | None) -> tuple[object, ...]:
+    """From where on a call's words are its own."""
+    return (row.new_message, row.new_block, bool(row.attempt_of)) if isinstance(row, Call) else ()
+
+
+def _planned(store: Store, apart: Apart, wish: Wish) -> tuple[Going, Difference]:
+    going = Going(store, wish)
+    apart.take_in(apart.members.of(wish.ids))
+    for seen in apart.seen:
+        going.takes(seen)
+    old = [id for id in apart.members.of_nobody(wish.before) if id not in apart] if wish.before else []
+    for one in map(store.observation, old):
+        if one is not None and going.takes(one):
+            apart.take_in([one.id])
+    if 2 * len(apart.seen) > store.count("observations") > SMALL:
+        raise Entangled("it is most of the log")
+    return going, apart.difference(going.ids)
 
 
 def clean(store: Store) -> dict[str, Any]:
@@ -128,7 +178,17 @@ def clean(store: Store) -> dict[str, Any]:
     return {"pieces": pieces, "left": left}
 
 
-def _apart(
+def _wholly(
+    store: Store, folder: Path, rules: Rules, prices: Prices, wish: Wish, note: Note, progress: Progress
+) -> Going:  # fmt: skip
+    scratch = Sqlite("scratch", str(folder / "scratch.db"), durable=False)
+    try:
+        return _without(store, scratch, rules, prices, wish, note, progress)
+    finally:
+        scratch.close()
+
+
+def _without(
     store: Store, scratch: Sqlite, rules: Rules, prices: Prices, wish: Wish, note: Note, progress: Progress
 ) -> Going:  # fmt: skip
     going = Going(store, wish)
@@ -180,7 +240,7 @@ def put_difference(store: Store, other: Sqlite) -> None:
             if was != now:
                 rows[table, was.id if was else now.id if now else ""] = now
         _put_rows(store, rows)
-    store.append((), Changes(keys=dict(_moved_keys(store, other))))
+    store.append((), Changes(keys=dict(moved_keys(store, other))))
     store.take_projections(other, ("refs", "unreadable"))
 
 
@@ -188,28 +248,6 @@ def _put_rows(store: Store, rows: dict[tuple[str, str], Entity | None]) -> None:
     """What goes first: a number of the event log stands for one event at a time."""
     store.append((), Changes(rows=dict.fromkeys(rows)))
     store.append((), Changes(rows={place: row for place, row in rows.items() if row is not None}))
-
-
-def _moved_keys(store: Store, other: Store) -> Iterator[tuple[tuple[int, int, str], bool]]:
-    ours, theirs = _keys(store), _keys(other)
-    one, two = next(ours, None), next(theirs, None)
-    while one is not None or two is not None:
-        if one == two:
-            one, two = next(ours, None), next(theirs, None)
-        elif two is None or (one is not None and one < two):
-            assert one is not None
-            yield one, False
-            one = next(ours, None)
-        else:
-            yield two, True
-            two = next(theirs, None)
-
-
-def _keys(store: Store) -> Iterator[tuple[int, int, str]]:
-    place = LEAST
-    while page := store.keys_after(place, PAGE):
-        yield from page
-        place = page[-1]
 
 
 # -- notes -----------------------------------------------------------------------------------------------------------------

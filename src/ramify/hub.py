@@ -1,4 +1,8 @@
-"""Fan-out to live readers: what the writer stored, as it stored it. A reader that lags is let go, never waited for."""
+"""Fan-out to live readers: what was stored, as it was stored, by whichever server. A reader that lags is let go, never waited for.
+
+The number that goes with changes is a promise: whoever has read so far has missed nothing before, and may go on from there
+at any server on the same store. So a batch that goes on from where we have not been yet waits for what is between.
+"""
 
 import asyncio
 import copy
@@ -13,6 +17,7 @@ Rows = dict[tuple[str, str], Entity | None]
 Batch = tuple[int, Rows]
 REMEMBERED = 20_000  # changes kept for readers that come back
 WAITING = 20_000  # changes that one reader may lag behind
+PATIENCE = 3.0  # seconds that a batch waits for what came before it; then everybody loads everything again
 
 
 class Reader:
@@ -78,38 +83,75 @@ class Hub:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._recent: deque[Batch] = deque()
+        self._recent: deque[tuple[int, Rows, bool]] = deque()  # the last: it came after its time
         self._remembered = 0
         self._forgotten: int | None = None  # everything up to here can no longer be given
+        self._reached: int | None = None  # everything up to here was published
+        self._early: list[tuple[int, int, Rows]] = []  # what goes on from further on
         self._readers: set[Reader] = set()
         self._closed = False
 
     def start_at(self, seq: int) -> None:
-        self._forgotten = seq
+        self._forgotten = self._reached = seq
 
-    def publish(self, seq: int, rows: Rows | None) -> None:
-        """None: what changed is not known, and every reader must load everything again."""
+    def has_reached(self, seq: int) -> bool:
+        return self._reached is not None and self._reached >= seq
+
+    def publish(self, seq: int, rows: Rows | None, after: int | None = None) -> None:
+        """`after`: where the log ended before; not said, nothing is missing. `rows` None: what changed is not known, and every
+        reader must load everything again."""
         if rows is None:
             self._start_anew(seq)
             return
         shown = {place: copy.copy(row) for place, row in rows.items() if place[0] in SHOWN}
         with self._lock:
-            self._recent.append((seq, shown))
-            self._remembered += len(shown)
-            while self._remembered > REMEMBERED and len(self._recent) > 1:
-                old, gone = self._recent.popleft()
-                self._remembered -= len(gone)
-                self._forgotten = old
-            for reader in self._readers:
-                self._hand(reader, (seq, shown))
+            if after is not None and self._reached is not None and after > self._reached:
+                self._early.append((after, seq, shown))
+                self._wait()
+            else:
+                self._take(seq, shown)
+                self._take_early()
+
+    def _take(self, seq: int, shown: Rows) -> None:
+        late = self._reached is not None and seq <= self._reached
+        number = self._reached = max(seq, self._reached or 0)
+        if not shown:
+            return
+        self._recent.append((number, shown, late))
+        self._remembered += len(shown)
+        while self._remembered > REMEMBERED and len(self._recent) > 1:
+            old, gone, _ = self._recent.popleft()
+            self._remembered -= len(gone)
+            self._forgotten = old
+        for reader in self._readers:
+            self._hand(reader, (number, shown))
+
+    def _take_early(self) -> None:
+        while ready := [one for one in self._early if self._reached is None or one[0] <= self._reached]:
+            first = min(ready, key=lambda one: one[1])
+            self._early.remove(first)
+            self._take(first[1], first[2])
+
+    def _wait(self) -> None:
+        if len(self._early) == 1:
+            timer = threading.Timer(PATIENCE, self._give_up, (self._early[0],))
+            timer.daemon = True
+            timer.start()
+
+    def _give_up(self, first: tuple[int, int, Rows]) -> None:
+        """What was between will not be told: a server that died after its commit, a notice that got lost."""
+        if any(one is first for one in self._early):
+            self._start_anew(max(seq for _, seq, _ in self._early))
 
     def _start_anew(self, seq: int) -> None:
         with self._lock:
             self._recent.clear()
             self._remembered = 0
-            self._forgotten = seq
+            self._reached = self._forgotten = max(seq, self._reached or 0)
+            self._early = [one for one in self._early if one[1] > self._reached]
             for reader in self._readers:
                 self._hand(reader, None)
+            self._take_early()
 
     def _hand(self, reader: Reader, batch: Batch | None) -> None:
         try:
@@ -125,9 +167,9 @@ class Hub:
             if since is not None:
                 if self._forgotten is not None and since < self._forgotten:
                     reader.put(None)
-                for batch in self._recent:
-                    if batch[0] > since:
-                        reader.put(batch)
+                for number, shown, late in self._recent:
+                    if number > since or (late and number == since):
+                        reader.put((number, shown))
             if self._closed:
                 reader.put(None)
             self._readers.add(reader)

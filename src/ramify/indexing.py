@@ -54,21 +54,32 @@ def words_of(store: Store, seen: Observation) -> list[Words]:
     return []
 
 
+def ever_words_of(store: Store, seen: Observation) -> list[Words]:
+    """All that may have been indexed of it, whatever its rows said at that time."""
+    if isinstance(seen, Request) and is_model_call(seen.method, seen.path):
+        return _said_in(seen, ids.call_id(seen.id), 0, 0)
+    return words_of(store, seen)
+
+
 def _asked(store: Store, seen: Request) -> list[Words]:
     call = store.load("calls", ids.call_id(seen.id))
     if not isinstance(call, Call) or call.attempt_of:
         return []
+    return _said_in(seen, call.id, call.new_message, call.new_block)
+
+
+def _said_in(seen: Request, call: str, new_message: int, new_block: int) -> list[Words]:
     messages = messages_of(seen)
     found: list[Words] = []
-    for index in range(call.new_message, len(messages)):
+    for index in range(new_message, len(messages)):
         try:
             message = msgspec.json.decode(messages[index])
         except (msgspec.MsgspecError, RecursionError):
             continue
-        first = call.new_block if index == call.new_message else 0
+        first = new_block if index == new_message else 0
         for at, block in enumerate(blocks_of(message.get("content") if isinstance(message, dict) else None)):
             if at >= first:
-                found += [Words(call.id, "request", index, at, kind, text[:LONGEST]) for kind, text in texts_of(block) if text]
+                found += [Words(call, "request", index, at, kind, text[:LONGEST]) for kind, text in texts_of(block) if text]
     return found
 
 

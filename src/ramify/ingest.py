@@ -3,12 +3,13 @@
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from msgspec import Struct, structs
 
 from ramify import reporting
 from ramify.linking import decide, loops, sums, tallies
-from ramify.linking.world import Rules, World
+from ramify.linking.world import Rules, World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Entity
 from ramify.model.entity import Correction as CorrectionRow
@@ -23,12 +24,17 @@ from ramify.protocols.claude import decode as claude
 from ramify.protocols.sam import decode as sam
 from ramify.protocols.sam.layout import Pieces
 from ramify.redaction import Redaction, is_clean
+from ramify.scopes import left_key
 from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, Store, StoreDown
 
 log = logging.getLogger("ramify")
 Rows = dict[tuple[str, str], Entity | None]
-Publish = Callable[[int, Rows | None], None]
-"""None: another process has written, so what changed is not known."""
+
+
+class Publish(Protocol):
+    """Rows None: another process has written, so what changed is not known. `after` is where the log ended before."""
+
+    def __call__(self, seq: int, rows: Rows | None, after: int | None = None, /) -> None: ...
 
 
 def no_price(model: str, at: int, tokens: Tokens) -> int | None:
@@ -119,6 +125,7 @@ class Recent(Reader):
         self.answers: dict[str, ModelAnswered] = {}
         self.records: dict[str, Record] = {}
         self.reports: dict[str, Sequence[Event]] = {}
+        self.responses: dict[str, tuple[Response, list[Event]]] = {}  # without secrets, and what they say
 
     def record(self, observation: str) -> Record | None:
         return self.records.get(observation) or super().record(observation)
@@ -183,8 +190,8 @@ class Ingest:
             except BaseException:
                 self.world.forget()
                 raise
-            if self.publish and (rows or (changed and not self.store.tells)):
-                self.publish(seq, None if changed and not self.store.tells else rows)
+            if self.publish and (fresh or rows or (changed and not self.store.tells)):
+                self.publish(seq, None if changed and not self.store.tells else rows, seq - len(fresh))
             self.world.trim()
         return len(fresh)
 
@@ -198,7 +205,7 @@ class Ingest:
             if free:
                 self.store.set_fact(name, f"{until} {owner}")
             seq = self.store.seq()
-        if changed and self.publish:
+        if changed and self.publish and not self.store.tells:
             self.publish(seq, None)
         return free
 
@@ -224,10 +231,13 @@ class Ingest:
         self.reader.answers.clear()
         self.reader.records.clear()
         self.reader.reports.clear()
+        self.reader.responses.clear()
+        self._foresee(batch)
         unreadable: list[tuple[str, int, str]] = []
         kept = [self._take(seen, unreadable) for seen in batch]
         problems = reporting.settle(self.world, self.prices.price)
         unreadable += [(problem.observation, self._time_of(problem), problem.reason) for problem in problems]
+        self._leave_keys(batch)
         sums.compare(self.world)
         loops.count_again(self.world)
         tallies.settle(self.world)
@@ -242,11 +252,24 @@ class Ingest:
                 item.layout.forget_before()
         return rows
 
+    def _leave_keys(self, batch: Sequence[Observation]) -> None:
+        """Where whoever forgets a conversation finds what was seen of it."""
+        for seen in batch:
+            call = self.world.call(ids.call_id(seen.id)) if isinstance(seen, Request) else None
+            place = left_key(seen, call.session if call is not None else "")
+            if place is not None:
+                self.world.add(place, seen.at, seen.id)
+        for gone in map(self.reader.record, self.world.forgotten):
+            if gone is not None and (place := left_key(gone, "")) is not None:
+                self.world.remove(place, gone.at, gone.id)
+
     def _keep_unlinked(self, seen: Observation, bug: Exception) -> int:
         log.error("could not link observation id=%s: %r", seen.id, bug, exc_info=bug)
         try:
             with self._turn:
-                self.store.append([Kept(self._without_secrets(seen))], Changes(unreadable=(not_linked(seen, bug),)))
+                seq = self.store.append([Kept(self._without_secrets(seen))], Changes(unreadable=(not_linked(seen, bug),)))
+            if self.publish:
+                self.publish(seq, {}, seq - 1)
         except StoreDown:
             raise
         except Exception:
@@ -314,7 +337,24 @@ class Ingest:
         assert isinstance(clean, Request)
         return clean, self.reader.read_body(clean)
 
-    def _take_response(self, seen: Response, unreadable: list[tuple[str, int, str]]) -> Response:
+    def _foresee(self, batch: Sequence[Observation]) -> None:
+        """What taking in the calls of a batch asks for, in a few reads: where the store is far away, each is a journey."""
+        asked = [seen for seen in batch if isinstance(seen, Request) and model_api.is_model_call(seen.method, seen.path)]
+        answered = [seen for seen in batch if isinstance(seen, Response) and model_api.is_model_call("POST", seen.path)]
+        self.reader.responses = {seen.id: self._read_response(seen) for seen in answered}
+        calls = {seen.id: ids.call_id(seen.id) for seen in asked} | {seen.request: ids.call_id(seen.request) for seen in answered}
+        self.world.gather("calls", list(calls.values()))
+        sessions = {seen.id: model_api.header(seen.headers, "x-claude-code-session-id") for seen in asked}
+        events = [event for _, found in self.reader.responses.values() for event in found if isinstance(event, ModelAnswered)]
+        self.world.gather("tools", [id for event in events for id in self._tools_of(event, sessions)])
+        self.world.foresee(key("waits-message", event.project, event.message) for event in events if event.message)
+
+    def _tools_of(self, event: ModelAnswered, sessions: dict[str, str]) -> list[str]:
+        call = self.world.call(ids.call_id(event.request))
+        session = call.session if call is not None else sessions.get(event.request, "")
+        return [ids.tool_call_id(event.project, session, use.id) for use in (event.part.uses if event.part else ()) if use.id]
+
+    def _read_response(self, seen: Response) -> tuple[Response, list[Event]]:
         answer: Answer | None = model_api.read_answer(seen)
         if self.redaction is not None:
             if answer is not None and answer.complete and self.redaction.finds_nothing(seen, answer.blocks):
@@ -323,7 +363,11 @@ class Ingest:
                 clean = self.redaction.observation(seen)
                 assert isinstance(clean, Response)
                 seen, answer = clean, None
-        for event in model_api.decode_response(seen, answer):
+        return seen, list(model_api.decode_response(seen, answer))
+
+    def _take_response(self, seen: Response, unreadable: list[tuple[str, int, str]]) -> Response:
+        seen, events = self.reader.responses[seen.id]
+        for event in events:
             if isinstance(event, ModelAnswered):
                 self.reader.answers[seen.id] = event
                 decide.answered(self.world, event, self.prices.price, self.prices.version)

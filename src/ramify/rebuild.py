@@ -14,6 +14,8 @@ from ramify.storage.sqlite import Sqlite
 
 BATCH = 200
 Progress = Callable[[int, int], None]
+LEAST = (-(1 << 63), -1, "")
+PAGE = 5000
 COMPARED = (
     "calls", "tasks", "tools", "lines", "conversations", "corrections", "messages", "reports", "notes", "artifacts",
     "operations", "agents", "sessions", "events", "tallies",
@@ -84,6 +86,28 @@ def side_by_side(old: Iterator[Entity], new: Iterator[Entity]) -> Iterator[tuple
         else:
             yield None, now
             now = next(new, None)
+
+
+def moved_keys(store: Store, other: Store) -> Iterator[tuple[tuple[int, int, str], bool]]:
+    ours, theirs = _keys(store), _keys(other)
+    one, two = next(ours, None), next(theirs, None)
+    while one is not None or two is not None:
+        if one == two:
+            one, two = next(ours, None), next(theirs, None)
+        elif two is None or (one is not None and one < two):
+            assert one is not None
+            yield one, False
+            one = next(ours, None)
+        else:
+            yield two, True
+            two = next(theirs, None)
+
+
+def _keys(store: Store) -> Iterator[tuple[int, int, str]]:
+    place = LEAST
+    while page := store.keys_after(place, PAGE):
+        yield from page
+        place = page[-1]
 
 
 def place(row: Entity | None) -> str:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from ramify.belonging import aliases, event_session
 from ramify.forgetting import UNSWEPT, Note, Wish, clean, forget, look, weigh
 from ramify.ingest import Prices
-from ramify.linking.world import Rules
+from ramify.linking.world import DAY, Rules
 from ramify.model.entity import Call, Conversation, Entity, EventSession, Operation, Task, ToolCall
 from ramify.model.ids import session_conversation_id
 from ramify.query.errors import NotFound
@@ -48,7 +48,7 @@ class Keeper:
     def prune(self, kept: Kept, dry_run: bool, progress: Progress) -> Shape:
         answer: Shape = {"forgotten": [], "observations": 0, "bytes": 0, "shared": 0, "pieces": 0, "left": "", "dry_run": dry_run}
         if kept.older_than:
-            before = now() - kept.older_than * 1_000_000
+            before = self._day_of(now() - kept.older_than * 1_000_000)
             rows = self._aged(kept.project, before)
             projects = frozenset({kept.project} - {""})
             answer = added(answer, self._prune(rows, Wish(frozenset(), before, projects), dry_run, progress))
@@ -60,6 +60,10 @@ class Keeper:
                 break
             answer = added(answer, self._prune(rows, Wish(frozenset()), dry_run, progress))
         return answer | {"size": self._store.size()["bytes"]}
+
+    def _day_of(self, before: int) -> int:
+        """As time goes by, whole days go (UTC): an engine that keeps a table a day drops it. Who asks is taken at their word."""
+        return before - before % DAY if self._by == "retention" else before
 
     def _prune(self, rows: list[str], wish: Wish, dry_run: bool, progress: Progress) -> Shape:
         """Nothing is read where no conversation goes: what tells of nobody goes with the next one."""

@@ -26,6 +26,7 @@ from ramify.model.observation import Observation
 from ramify.notifying import Notifying
 from ramify.pipeline import Pipeline
 from ramify.query.changes import change_shapes
+from ramify.query.leaving import leaving
 from ramify.query.service import Answer
 from ramify.reconciling.alone import Periodic, alone
 from ramify.recording import Nowhere
@@ -108,22 +109,24 @@ class Served(Ramify):
         self._following.busy = lambda: not pipeline.idle
         return pipeline
 
-    def _heard(self, seq: int, rows: Sequence[tuple[str, str]] | None) -> None:
-        """Another server has written these."""
+    def _heard(self, seq: int, rows: Sequence[tuple[str, str]] | None, after: int | None = None, /) -> None:
+        """Another server has written these; where it is not said what, it may be what we have told already."""
+        if rows is None and self._hub.has_reached(seq):
+            return
         found: dict[tuple[str, str], Entity | None] | None = None
         with suppress(StoreDown):
             found = {(table, id): self.store.load(table, id) for table, id in rows} if rows is not None else None
-        self._publish(seq, found)
+        self._publish(seq, found, after)
 
-    def _written(self, seq: int, rows: dict[tuple[str, str], Entity | None] | None) -> None:
+    def _written(self, seq: int, rows: dict[tuple[str, str], Entity | None] | None, after: int | None = None, /) -> None:
         """We have written these: what others write they send on themselves."""
         if self._spans is not None:
             self._spans.heard(rows)
-        self._publish(seq, rows)
+        self._publish(seq, rows, after)
 
-    def _publish(self, seq: int, rows: dict[tuple[str, str], Entity | None] | None) -> None:
+    def _publish(self, seq: int, rows: dict[tuple[str, str], Entity | None] | None, after: int | None = None, /) -> None:
         self.questions.lints.changed(rows)
-        self._hub.publish(seq, rows)
+        self._hub.publish(seq, rows, after)
         self.news.tell()
 
     def commit(self, batch: Sequence[Observation]) -> None:
@@ -138,10 +141,14 @@ class Served(Ramify):
     async def reconcile_session(self, session: str | None) -> Answer:
         return await alone(self.ingest, self.reconciler(self.events), now, session=session)
 
-    def forget_one(self, id: str) -> Answer:
+    def leaving(self, id: str) -> Answer:
+        return {**leaving(self.store, named(self.store, id, self.project)), "seq": self.store.seq()}
+
+    def forget_one(self, id: str, by: str = "") -> Answer:
         """By a process of its own, so that clients do not wait; what lives in our memory only we can forget."""
         named(self.store, id, self.project)  # who asks for nothing is told so at once
-        answer = self.forget([id], False, quiet, "api") if self._lives_here else carry_out(Order(self.settings, (id,), by="api"))
+        by = by or "api"
+        answer = self.forget([id], False, quiet, by) if self._lives_here else carry_out(Order(self.settings, (id,), by=by))
         self._publish(self.store.seq(), None)
         return answer
 

@@ -20,6 +20,7 @@ from typing import IO, Any, cast
 
 import msgspec
 
+from ramify.ingest import Publish
 from ramify.model.entity import SHOWN, TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation, Request, Response
@@ -65,7 +66,7 @@ def frame(head: bytes, body: bytes = b"") -> bytes:
 class RemotePipeline:
     """The sending side; what `Pipeline` is, for whoever observes."""
 
-    def __init__(self, start: dict[str, Any], publish: Callable[[int, Rows | None], None], queue_limit: int, queue_bytes: int) -> None:
+    def __init__(self, start: dict[str, Any], publish: Publish, queue_limit: int, queue_bytes: int) -> None:
         self._start = json.dumps(start).encode()
         self._publish = publish
         self._most, self._most_bytes = 2 * queue_limit, 2 * queue_bytes
@@ -200,8 +201,8 @@ class RemotePipeline:
                     self._changed.notify_all()
             case {"state": dict(state)}:
                 self._state = state
-            case {"seq": int(seq)}:
-                self._publish(seq, read_rows(body) if body else None)
+            case {"seq": int(seq), "after": int() | None as after}:
+                self._publish(seq, read_rows(body) if body else None, after)
             case _:
                 log.warning("the writer said something unknown keys=%s", sorted(message))
 
@@ -230,12 +231,12 @@ class Wire:
             except OSError:
                 self._gone = True
 
-    def publish(self, seq: int, rows: Rows | None) -> None:
+    def publish(self, seq: int, rows: Rows | None, after: int | None = None, /) -> None:
         if rows is None:
-            self.send({"seq": seq})
+            self.send({"seq": seq, "after": after})
             return
         listed = [(table, id, _encode(row) if row is not None else None) for (table, id), row in rows.items() if table in SHOWN]
-        self.send({"seq": seq}, _encode(listed))
+        self.send({"seq": seq, "after": after}, _encode(listed))
 
 
 Make = Callable[[dict[str, Any], Wire | None], tuple[Pipeline, Callable[[], None]]]

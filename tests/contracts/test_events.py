@@ -143,6 +143,7 @@ def test_an_emptied_session_starts_anew_and_its_numbers_go_on(world: World) -> N
     assert world.log.clear_session("s") == 0
     assert seqs(world) == world.log.get_operations("s") == world.log.get_tasks("s") == []
     rows = derived(world.store)
+    rows["keys"] = [one for one in rows["keys"] if world.store.observation(one[2]) is None]  # what was seen can still be found
     assert [rows[table] for table in ("tasks", "operations", "events", "sheets", "keys", "conversations")] == [[]] * 6
     assert world.log.append("s", event(2, eventId="e")) == 3
     [first] = world.log.get_events("s")["events"]

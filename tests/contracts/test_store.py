@@ -26,6 +26,7 @@ from ramify.rebuild import rebuild
 from ramify.storage.base import Changes, Kept, Store, StoreDown
 from ramify.storage.schema import STEPS
 from ramify.storage.sqlite import Sqlite, open_sqlite
+from ramify.storage.totals import counted
 from tests.contracts.bodies import anything
 from tests.contracts.engines import (
     ENGINES,
@@ -420,3 +421,21 @@ def test_what_runs_is_found_without_reading_every_call(tmp_path: Path) -> None:
     plan = store._read("EXPLAIN QUERY PLAN SELECT doc FROM calls WHERE status = 'running' AND source = ? ORDER BY started DESC, id DESC LIMIT ?", ("proxy", 9))
     assert "calls_running" in str(plan)
     store.close()
+
+
+def test_totals_are_what_counting_gives_whatever_was_stored_changed_or_taken_away(store: Store) -> None:
+    """Kept beside the rows, batch by batch; an unpriced conversation counts as one, whatever it holds."""
+    assert store.totals() == counted(store)
+    seen = seen_stories()
+    ingest = Ingest(store)
+    for batch in batches(seen, 3):
+        ingest.step(batch)
+    held, wanted = store.totals(), counted(store)
+    assert held["calls"] > 100
+    assert bool(held.pop("unpriced")) == bool(wanted.pop("unpriced"))
+    assert {**held, "cost": 0} == {**wanted, "cost": 0}
+    again(store)
+    assert {**store.totals(), "cost": 0, "unpriced": 0} == {**counted(store), "cost": 0, "unpriced": 0}
+    gone = [row.id for row in store.docs("calls")][::3]
+    store.append((), Changes(rows=dict.fromkeys(("calls", id) for id in gone)))
+    assert store.totals()["calls"] == counted(store)["calls"] < wanted["calls"]

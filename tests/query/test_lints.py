@@ -201,7 +201,7 @@ def test_who_is_told_of_changes_looks_only_at_what_changed() -> None:
     store = open_sqlite("memory:")
     questions = asking(store, story)
     questions.lints.remember()
-    ingest = Ingest(store, prices=Prices(price), publish=lambda seq, rows: questions.lints.changed(rows))
+    ingest = Ingest(store, prices=Prices(price), publish=lambda seq, rows, after=None: questions.lints.changed(rows))
     ingest.step([one for seen in story.seen for one in seen])
     assert len(questions.lint()["items"]) == 4
     reading = Reading(store)

@@ -162,6 +162,14 @@ class Keys:
                 pending = self._pending.get(key >> NEAR, {}).pop(key, {})
                 self._entries[key] = merged(found.get(key, []), pending)
 
+    def foresee(self, keys: Iterable[int]) -> None:
+        """As `prefetch`, for keys that each stand by themselves: nothing around them will be asked for."""
+        missing = [key for key in dict.fromkeys(keys) if key not in self._entries and key >> NEAR not in self._whole]
+        found = self._loader.find(missing) if missing else {}
+        for key in missing:
+            pending = self._pending.get(key >> NEAR, {}).pop(key, {})
+            self._entries[key] = merged(found.get(key, []), pending)
+
     def _knows(self, key: int) -> bool:
         if key in self._entries:
             return True

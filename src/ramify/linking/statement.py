@@ -12,6 +12,11 @@ from ramify.model.event import MessageSaid, Scope, TaskMoved, TaskOpened, TaskRe
 Statement = TaskOpened | TaskMoved | TaskReferred | MessageSaid
 
 
+def reports_key(project: str) -> int:
+    """Marks that anything was reported of a project at all."""
+    return key("reports-of", project)
+
+
 def note_told(world: World, scope: Scope, at: int) -> None:
     """From now on, calls of this session look for what was reported about them."""
     id = turns.conversation_of(scope.project, scope.session)
@@ -20,7 +25,7 @@ def note_told(world: World, scope: Scope, at: int) -> None:
         row = Conversation(id, scope.project, scope.session)
     if not row.told:
         world.save("lines", Line(id, id, "root"))
-        world.add(key("reports-of", scope.project), 0, "")
+        world.add(reports_key(scope.project), 0, "")
     elif not at or row.heard <= at <= row.steady:
         return
     row.told = True

@@ -65,6 +65,7 @@ class World:
         self.counted: dict[tuple[str, str], Share] = {}  # what rows added to the sums of their days, as they were stored
         keys = self._keys = Keys(loader)
         self.find, self.add, self.remove, self.prefetch = keys.find, keys.add, keys.remove, keys.prefetch
+        self.foresee = keys.foresee
         self.span, self.mark, self.unmark, self.wipe = keys.span, keys.mark, keys.unmark, keys.wipe
         self._chains: dict[str, Chain] = {}
         self._lines: dict[tuple[str, ...], Chain] = {}

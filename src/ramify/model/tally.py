@@ -36,6 +36,23 @@ class Tally(Struct, array_like=True):
         return zip(self.steps, self.counts, strict=True)
 
 
+def moved(held: Tally, was: Tally, now: Tally) -> Tally | None:
+    """A sum over many, when some of them were one sum and are now another; None where nothing is left."""
+    times, outcomes = dict(held.times), dict(held.outcomes)
+    for sign, part in ((-1, was), (1, now)):
+        for step, count in part.times:
+            times[step] = times.get(step, 0) + sign * count
+        for status, count in part.outcomes:
+            outcomes[status] = outcomes.get(status, 0) + sign * count
+    kept = sorted((step, count) for step, count in times.items() if count)
+    left = Tally(
+        held.id, held.project, held.at, held.kind, held.agent, held.name, held.count - was.count + now.count,
+        held.usage - was.usage + now.usage, tuple(sorted((status, count) for status, count in outcomes.items() if count)),
+        bytes(step for step, _ in kept), tuple(count for _, count in kept), held.milliseconds - was.milliseconds + now.milliseconds,
+    )  # fmt: skip
+    return left if left.count else None
+
+
 def day_of(at: int) -> int:
     return at - at % DAY
 

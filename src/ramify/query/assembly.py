@@ -11,7 +11,7 @@ from ramify.query.branches import branch_names
 from ramify.query.content import Content, result_value
 from ramify.query.flags import Patience, flags_of, is_stalled
 from ramify.query.shapes import call_shape, conversation_shape, task_shape, usage_shape
-from ramify.storage.base import Ask, Store
+from ramify.storage.base import Store
 
 Answer = dict[str, Any]
 WAITING = "waiting for a child"  # at work, by way of another
@@ -59,12 +59,10 @@ def conversation_shapes(store: Store, rows: list[Conversation]) -> list[Answer]:
         line.id: getattr(line, "conversation", "")
         for line in store.among("lines", "conversation", [row.id for row in rows])
     }
+    openings = store.openings([row.id for row in rows])
     shapes = []
     for row in rows:
-        first = store.page("tasks", Ask("opened", {"conversation": row.id, "kind": "root"}, 1, ascending=True))
-        title = first[0].title if first and isinstance(first[0], Task) else ""
-        tasks = store.count("tasks", {"conversation": row.id})
-        roots = store.count("tasks", {"conversation": row.id, "kind": "root"})
+        title, tasks, roots = openings.get(row.id, ("", 0, 0))
         branches = sorted({name for line, name in names.items() if owners.get(line) == row.id})
         shapes.append(conversation_shape(row, title, tasks, roots, branches))
     return shapes

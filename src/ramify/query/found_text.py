@@ -31,7 +31,9 @@ def search(store: Store, text: str, limit: int, cursor: str | None) -> dict[str,
         raise BadQuestion(f"{cursor!r} is no cursor: use the value of 'next' of the page before")
     hits, looked, after = wanted.hits(limit, int(cursor) if cursor else None)
     content = Content(store)
-    found = (_item(store, content, words, wanted.terms) for _, words in hits)
+    rows = store.among("calls", "id", list({words.call for _, words in hits if words.side not in KEPT_IN}))
+    calls = {row.id: row for row in rows if isinstance(row, Call)}
+    found = (_item(store, content, words, wanted.terms, calls.get(words.call)) for _, words in hits)
     answer = {
         "items": list({(item["side"], item["call"], item["message"], item["block"]): item for item in found if item is not None}.values()),
         "next": None if after is None else str(after),
@@ -102,23 +104,22 @@ def quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _item(store: Store, content: Content, words: Words, terms: list[str]) -> dict[str, Any] | None:
+def _item(store: Store, content: Content, words: Words, terms: list[str], call: Call | None) -> dict[str, Any] | None:
     if words.side == "message":
         return _reported(store, words, terms)
     if words.side in KEPT:
         return _kept(store, words, terms)
-    call = store.load("calls", words.call)
-    text = text_at(content, call, words) if isinstance(call, Call) else ""
+    text = text_at(content, call, words) if call is not None else ""
     return {
         "call": words.call,
-        "task": call.task or None if isinstance(call, Call) else None,
-        "conversation": call.conversation or None if isinstance(call, Call) else None,
+        "task": call.task or None if call is not None else None,
+        "conversation": call.conversation or None if call is not None else None,
         "kind": words.kind,
         "side": words.side,
         "message": words.message,
         "block": words.block,
         "snippet": snippet(text, terms),
-        "timestamp": iso(call.started) if isinstance(call, Call) else None,
+        "timestamp": iso(call.started) if call is not None else None,
     }
 
 

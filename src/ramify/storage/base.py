@@ -36,8 +36,13 @@ from ramify.model.piece import Layout
 from ramify.model.sketch import Sketch
 
 Entry = tuple[int, str]
-News = Callable[[int, Sequence[tuple[str, str]] | None], None]
-"""Up to where the log goes now, and which rows were written (table and id); None: that is not known."""
+
+
+class News(Protocol):
+    """Up to where the log goes now, and which rows were written (table and id); None: that is not known. `after` is where
+    the log ended before, where the engine can say so: what goes on from elsewhere comes later than something untold."""
+
+    def __call__(self, seq: int, rows: Sequence[tuple[str, str]] | None, after: int | None = None, /) -> None: ...
 
 
 class Kept(Struct, frozen=True):
@@ -144,6 +149,10 @@ class TextIndex(Protocol):
     def find(self, text: str, limit: int, before: int | None) -> list[tuple[int, Words]]: ...
     def indexed(self) -> int: ...
     def clear(self) -> None: ...
+    def drop(self, texts: Sequence[Words]) -> bool:
+        """All texts of the calls and messages that these are of, and no others. False: it cannot, and nothing was done."""
+        ...
+
 
 
 class Projected(Protocol):
@@ -183,6 +192,14 @@ class Store(Projected, Protocol):
     def count(
         self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None
     ) -> int: ...
+    def openings(self, conversations: Sequence[str]) -> dict[str, tuple[str, int, int]]:
+        """The title of the first root of each, how many tasks it has, and how many roots."""
+        ...
+
+    def totals(self) -> dict[str, int]:
+        """How much there is of everything, as `storage/totals.py` names it; read from where it is kept, not counted."""
+        ...
+
     def refs(self, value: str) -> list[Ref]: ...
     def ids_like(self, table: str, prefix: str, limit: int) -> list[str]: ...
     def unreadable(self, limit: int) -> list[tuple[str, int, str]]: ...

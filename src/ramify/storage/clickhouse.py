@@ -41,6 +41,7 @@ from ramify.storage.clickhouse_wiping import mark, wipe
 from ramify.storage.columns import COLUMNS
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.sifting import Dialect, Sifting
+from ramify.storage.totals import counted
 
 NEWEST = 64
 CHUNK = 2000
@@ -372,6 +373,18 @@ class ClickHouse:
 
     def count(self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None) -> int:
         return int(self._read("count()", table, " AND ".join(equal(where or {}, without or {})), wide=True)[0][0])
+
+    def openings(self, conversations: Sequence[str]) -> dict[str, tuple[str, int, int]]:
+        found: dict[str, tuple[str, int, int]] = {}
+        for id in conversations:
+            first = self.page("tasks", Ask("opened", {"conversation": id, "kind": "root"}, 1, ascending=True))
+            roots = self.count("tasks", {"conversation": id, "kind": "root"})
+            found[id] = getattr(first[0], "title", "") if first else "", self.count("tasks", {"conversation": id}), roots
+        return found
+
+    def totals(self) -> dict[str, int]:
+        """Counted: a scan of few columns is what this engine is made for."""
+        return counted(self)
 
     def refs(self, value: str) -> list[Ref]:
         first, last = literal(f"{value}\x00"), literal(f"{value}\x01")

@@ -61,6 +61,9 @@ class ClickHouseSearch:
         with self._store.server.writing():
             self._store.set_facts({"texts": self._filling() + 1, "indexed": 0})
 
+    def drop(self, texts: Sequence[Words]) -> bool:
+        return False
+
     def sweep(self) -> None:
         """What earlier fillings left takes room and is found by nobody; the server does it when it has time."""
         server = self._store.server

@@ -42,7 +42,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         "extra_input", "extra_output", "extra_cache_read", "extra_cache_write", "extra_cost",
     ),
     "lines": ("conversation", "kind", "started", "position"),
-    "conversations": ("project", "session", "active", "opened", "client", "calls", *SPENT),
+    "conversations": ("project", "session", "active", "opened", "client", "calls", "counted", *SPENT),
     "corrections": (),
     "messages": ("line", "at", "observation"),
     "reports": ("conversation", "at"),
@@ -88,7 +88,7 @@ def columns_of(row: Entity) -> tuple[Any, ...]:
         case Line():
             return row.conversation, row.kind, row.order, row.position
         case Conversation():
-            return row.project, row.session, row.active, row.opened, row.client, row.calls, *spent(row.usage)
+            return row.project, row.session, row.active, row.opened, row.client, row.calls, row.usage.calls, *spent(row.usage)
         case Message():
             return row.line, row.at, row.observation if row.protocol else ""
         case Report():

@@ -35,6 +35,12 @@ class Blobs(Protocol):
     def get(self, ids: Sequence[int]) -> dict[int, tuple[int, bytes]]: ...
 
 
+class DistantBlobs(Blobs, Protocol):
+    """Where each look costs a journey, those for a whole batch are made together."""
+
+    def foresee(self, digests: Sequence[bytes]) -> None: ...
+
+
 def pack(payload: bytes, plain: int, packed: int) -> tuple[int, bytes]:
     if len(payload) > 200:
         smaller = _compressor.compress(payload)
@@ -146,10 +152,31 @@ class Folder:
         """An answer is like no other, so it stays by itself: only long strings are looked for elsewhere."""
         return pack(self._cut(body) if layout is None else self._laid_out(layout), LIST, PACKED_LIST)
 
+    def foresee(self, blobs: DistantBlobs, bodies: Sequence[tuple[bytes, Layout | None]]) -> None:
+        """Two looks for a batch: which of its new strings are there, then which of the pieces that are made of them."""
+        fresh = list(self._fresh([layout for _, layout in bodies if layout is not None]))
+        whole = [body for body, layout in bodies if layout is None]
+        strings = [raw[start:end] for raw in (*(piece.raw for piece, _ in fresh), *whole) if raw[:1] in (b"{", b"[") for start, end in long_strings(raw)]
+        unknown = [one for one in strings if xxhash.xxh3_128_digest(one) not in self._strings]
+        blobs.foresee([string_digest(one) for one in unknown])
+        blobs.foresee([list_digest(self._cut(piece.raw), near) for piece, near in fresh])
+
+    def _fresh(self, layouts: Sequence[Layout]) -> Iterator[tuple[Piece, bytes]]:
+        """Pieces of which it is not remembered where they are."""
+        met: set[int] = set()
+        for layout in layouts:
+            layout.near = nearness(layout)
+            held = [*((piece, layout.near) for piece in layout.pieces[layout.common :]), *((piece, b"") for _, _, piece in layout.others)]
+            for piece, near in held:
+                one = piece.bare if piece.bare is not None and len(piece.bare.raw) >= LONG else piece
+                if len(piece.raw) >= LONG and one.epoch != self._epoch and id(one) not in met:
+                    met.add(id(one))
+                    yield one, near
+
     def _laid_out(self, layout: Layout) -> bytes:
         """Goes on from what was made of the body before, as far as both are the same."""
         body, before = layout.body, layout.before
-        layout.near = before.near if before is not None and layout.common else near(layout)
+        layout.near = nearness(layout)
         tokens, done, position = Tokens(), 0, 0
         first = layout.starts[0] if layout.starts else len(body)
         if before is not None and layout.common and before.epoch == self._epoch:
@@ -193,8 +220,7 @@ class Folder:
     def _piece(self, piece: Piece, near: bytes) -> int:
         """Messages of one conversation have digests that begin alike: they touch few pages of the index."""
         listed = self._cut(piece.raw)
-        digest = near + sha256(b"list" + listed).digest()[:16]
-        piece.blob = self.blobs.put(digest, len(piece.raw), lambda: pack(listed, LIST, PACKED_LIST))
+        piece.blob = self.blobs.put(list_digest(listed, near), len(piece.raw), lambda: pack(listed, LIST, PACKED_LIST))
         piece.epoch = self._epoch
         return piece.blob
 
@@ -215,7 +241,7 @@ class Folder:
         held = self._strings.get(quick)
         if held is not None and held[0] == piece:
             return held[1]
-        id = self.blobs.put(sha256(piece).digest()[:16], len(piece), lambda: pack(piece, RAW, PACKED))
+        id = self.blobs.put(string_digest(piece), len(piece), lambda: pack(piece, RAW, PACKED))
         if self._size > MEMO_BYTES:
             self._strings.clear()
             self._size = 0
@@ -224,7 +250,18 @@ class Folder:
         return id
 
 
-def near(layout: Layout) -> bytes:
+def string_digest(piece: bytes) -> bytes:
+    return sha256(piece).digest()[:16]
+
+
+def list_digest(listed: bytes, near: bytes) -> bytes:
+    return near + sha256(b"list" + listed).digest()[:16]
+
+
+def nearness(layout: Layout) -> bytes:
+    before = layout.before
+    if before is not None and layout.common:
+        return before.near
     if not layout.pieces:
         return b""
     first = layout.pieces[0]

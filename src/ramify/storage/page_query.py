@@ -25,6 +25,17 @@ def count_query(table: str, where: dict[str, str], without: dict[str, str]) -> t
     return f"SELECT count(*) FROM {table}" + (f" WHERE {' AND '.join(clauses)}" if clauses else ""), parameters
 
 
+def openings_query(values: str) -> str:
+    """Of conversations: the title of the first prompt, how many tasks there are, and how many of them are roots."""
+    return f"""
+        SELECT conversation, max(CASE WHEN place = 1 THEN title ELSE '' END), count(*), count(*) FILTER (WHERE kind = 'root') FROM (
+            SELECT conversation, kind, CASE WHEN kind = 'root' THEN title ELSE '' END AS title,
+                CASE WHEN kind = 'root' THEN row_number() OVER (PARTITION BY conversation, kind ORDER BY opened, id) ELSE 0 END AS place
+            FROM tasks WHERE conversation {values}
+        ) AS found GROUP BY conversation
+    """
+
+
 def equal(where: dict[str, str], without: dict[str, str]) -> tuple[list[str], list[Any]]:
     clauses, rest = written_out(where)
     clauses += [*(f'"{column}" = ?' for column in rest), *(f'"{column}" <> ?' for column in without)]

@@ -12,6 +12,7 @@ from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
+from ramify.storage import totals
 from ramify.storage.base import (
     Ask,
     Bounds,
@@ -29,11 +30,12 @@ from ramify.storage.base import (
 )
 from ramify.storage.columns import COLUMNS, SPARSE, columns_of
 from ramify.storage.fold import Folder, unfold
-from ramify.storage.page_query import count_query, page_query
+from ramify.storage.page_query import count_query, openings_query, page_query
+from ramify.storage.postgres_days import BITS, Days, piece_day
 from ramify.storage.postgres_direct import PostgresMesh, ask_directly
 from ramify.storage.postgres_schema import PROJECTIONS, kind_of
 from ramify.storage.postgres_search import PostgresSearch
-from ramify.storage.postgres_server import PostgresServer, Row, fetched
+from ramify.storage.postgres_server import PostgresServer, Row
 from ramify.storage.sifting import FOLDED, Sifting
 
 NEWEST = 64
@@ -71,10 +73,17 @@ class Postgres:
     def __init__(self, shown: str, url: str, schema: str, busy_seconds: float) -> None:
         self.url = shown
         self._folder = Folder(self)
+        self._days = Days()
         self._new_blobs: dict[bytes, tuple[int, bytes, int, int, bytes]] = {}
-        self._last_blob = 0
-        self._server = PostgresServer(url, schema, self._folder.forget, busy_seconds)
+        self._foreseen: dict[bytes, int] = {}  # 0: it is not there
+        self._last_blobs: dict[int, int] = {}  # by the day
+        self._day = 0
+        self._server = PostgresServer(url, schema, self._distrusted, _columns, busy_seconds)
         self.search = PostgresSearch(self._server)
+
+    def _distrusted(self) -> None:
+        self._folder.forget()
+        self._days.forget()
 
     def _read(self, query: str, parameters: Sequence[Any] = ()) -> list[Row]:
         return self._server.read(query, parameters)
@@ -86,45 +95,60 @@ class Postgres:
 
     def append(self, kept: Sequence[Kept], changes: Changes) -> int:
         with self._server.writing() as connection:
-            raw, last = self._put_observations(connection, kept)
+            after = self.seq()
+            raw = self._put_observations(connection, kept)
+            ids = totals.touched(changes.rows)
+            before = totals.sums(self._sums, ids)
             self._put_changes(connection, changes)
-            if raw:
-                self._put_facts(connection, {"raw_bytes": raw + int(self.fact("raw_bytes") or 0)})
-            self._server.tell(connection, last, list(changes.rows))
-            return last
+            known = self.facts_named("raw_bytes", totals.FACT)
+            if ids:
+                after_sums, held = totals.sums(self._sums, ids), known.get(totals.FACT)
+                known[totals.FACT] = totals.moved(held, before, after_sums) if held else totals.all_sums(self._sums)
+            known["raw_bytes"] = raw + int(known.get("raw_bytes", 0))
+            self._put_facts(connection, known)
+            self._server.tell(connection, after, self.seq(), list(changes.rows))
+            return self.seq()
 
-    def _put_observations(self, connection: psycopg.Connection[Row], kept: Sequence[Kept]) -> tuple[int, int]:
+    def _sums(self, table: str, ids: Sequence[str] | None) -> Row:
+        if ids is None:
+            return self._read(totals.QUERIES[table])[0]
+        return self._read(f"{totals.QUERIES[table]} WHERE id = ANY(%s)", (list(ids),))[0]
+
+    def openings(self, conversations: Sequence[str]) -> dict[str, tuple[str, int, int]]:
+        rows = self._read(openings_query("= ANY(%s)"), (list(conversations),))
+        return {id: (title, tasks, roots) for id, title, tasks, roots in rows}
+
+    def totals(self) -> dict[str, int]:
+        known = self.facts_named(totals.FACT).get(totals.FACT)
+        return known or totals.all_sums(self._sums)
+
+    def _put_observations(self, connection: psycopg.Connection[Row], kept: Sequence[Kept]) -> int:
         """Numbers are given while nobody else writes, so readers never see a later one before an earlier one."""
-        last = self.seq()
-        fresh = self.missing([item.observation.id for item in kept])
+        missing = self.missing([item.observation.id for item in kept]) if kept else set()
+        fresh = list({item.observation.id: item for item in reversed(kept) if item.observation.id in missing}.values())[::-1]
         if not fresh:
-            return 0, last
+            return 0
         self._new_blobs.clear()
-        self._last_blob = int(fetched(connection, "SELECT coalesce(max(id), 0) FROM blobs"))
-        rows: list[tuple[Any, ...]] = []
-        raw = 0
-        for item in kept:
-            seen = item.observation
-            if seen.id in fresh:
-                fresh.discard(seen.id)
-                last += 1
-                rows.append((last, *self._observation(item)))
-                raw += len(getattr(seen, "body", b""))
-        with connection.cursor() as cursor, cursor.copy("COPY blobs (id, digest, kind, size, payload) FROM STDIN (FORMAT BINARY)") as copy:
-            copy.set_types(["int8", "bytea", "int2", "int8", "bytea"])
-            for blob in self._new_blobs.values():
-                copy.write_row(blob)
-        columns = "seq, id, kind, project, at, head, body_kind, body"
-        with connection.cursor() as cursor, cursor.copy(f"COPY observations ({columns}) FROM STDIN (FORMAT BINARY)") as copy:
-            copy.set_types(["int8", "text", "text", "text", "int8", "bytea", "int2", "bytea"])
-            for row in rows:
-                copy.write_row(row)
+        self._foreseen.clear()
+        self._last_blobs.clear()
+        self._day = piece_day(fresh[0].observation.at)
+        self._days.make(connection, [item.observation.at for item in fresh])
+        self._folder.foresee(self, [(getattr(item.observation, "body", b""), item.layout) for item in fresh])
+        first = self.seq() + 1
+        rows = [(seq, *self._observation(item)) for seq, item in enumerate(fresh, first)]
+        self._server.advance(first + len(rows) - 1)
+        pieces = self._new_blobs.values()
+        copied(connection, "digests", DIGEST, [(digest, id) for id, digest, *_ in pieces])
+        copied(connection, "blobs", BLOB, [(id, kind, size, payload) for id, _, kind, size, payload in pieces])
+        copied(connection, "observations", NAME, [row[:5] for row in rows])
+        copied(connection, "contents", CONTENT, [(row[4], row[0], *row[5:]) for row in rows])
         self._new_blobs.clear()
-        return raw, last
+        return sum(len(getattr(item.observation, "body", b"")) for item in fresh)
 
     def _observation(self, item: Kept) -> tuple[Any, ...]:
         seen = item.observation
         body = getattr(seen, "body", b"")
+        self._day = piece_day(seen.at)
         kind, folded = self._folder.fold(body, item.layout)
         head = msgspec.structs.replace(seen, body=b"") if body else seen
         return seen.id, type(seen).__name__.lower(), text(seen.project), seen.at, _encoder.encode(head), kind, folded
@@ -148,10 +172,9 @@ class Postgres:
             many(connection, "DELETE FROM keys USING ({rows}) AS gone (k, a, r) WHERE key = k AND at = a AND ref = r", ("at", "at", "ref"), taken)
         refs = sorted({(ref.value, ref.kind, ref.entity, ref.id) for ref in changes.refs})
         many(connection, "INSERT INTO refs {rows} ON CONFLICT DO NOTHING", ("value", "kind", "entity", "id"), refs)
-        connection.execute("DELETE FROM observations WHERE id = ANY(%s)", (list(changes.forgotten),))
         many(connection, "INSERT INTO unreadable {rows} ON CONFLICT DO NOTHING", ("observation", "at", "reason"), changes.unreadable)
         if changes.forgotten:
-            connection.execute("DELETE FROM observations WHERE id = ANY(%s)", (list(changes.forgotten),))
+            self._take_out(connection, changes.forgotten)
 
     def take_projections(self, other: Projected, tables: Sequence[str] | None = None) -> None:
         with self._server.writing() as connection:
@@ -165,6 +188,7 @@ class Postgres:
                     for row in other.projected(table, names):
                         copy.write_row(tuple(map(plain, row)))
             connection.execute("DELETE FROM facts WHERE name = 'outdated'")
+            self._put_facts(connection, {totals.FACT: totals.all_sums(self._sums)})
         self._server.distrust()
 
     def projected(self, table: str, names: Sequence[str]) -> Iterator[Row]:
@@ -184,13 +208,27 @@ class Postgres:
     def put(self, digest: bytes, size: int, packed: Callable[[], tuple[int, bytes]]) -> int:
         if digest in self._new_blobs:
             return self._new_blobs[digest][0]
-        rows = self._read("SELECT id FROM blobs WHERE digest = %s", (digest,))
-        if rows:
-            return int(rows[0][0])
-        self._last_blob += 1
+        if digest not in self._foreseen:
+            self.foresee([digest])
+        if found := self._foreseen[digest]:
+            return found
+        id = self._next_blob()
         kind, payload = packed()
-        self._new_blobs[digest] = (self._last_blob, digest, kind, size, payload)
-        return self._last_blob
+        self._new_blobs[digest] = (id, digest, kind, size, payload)
+        return id
+
+    def foresee(self, digests: Sequence[bytes]) -> None:
+        self._foreseen.update(dict.fromkeys(digests, 0))
+        if digests:
+            self._foreseen.update(self._read("SELECT digest, id FROM digests WHERE digest = ANY(%s)", (list(digests),)))
+
+    def _next_blob(self) -> int:
+        first = self._day << BITS
+        if self._day not in self._last_blobs:
+            query = "SELECT coalesce(max(id), %s) FROM blobs WHERE id >= %s AND id < %s"
+            self._last_blobs[self._day] = int(self._read(query, (first, first, first + (1 << BITS)))[0][0])
+        self._last_blobs[self._day] += 1
+        return self._last_blobs[self._day]
 
     def get(self, ids: Sequence[int]) -> dict[int, tuple[int, bytes]]:
         rows = self._read("SELECT id, kind, payload FROM blobs WHERE id = ANY(%s)", (list(ids),))
@@ -203,19 +241,41 @@ class Postgres:
         return set(ids) - known
 
     def seq(self) -> int:
-        last = int(self._read("SELECT coalesce(max(seq), 0) FROM observations")[0][0])
-        return max(last, int(self.fact("last_seq") or 0))
+        return self._server.seq
 
     def observation(self, id: str) -> Observation | None:
-        rows = self._read("SELECT head, body_kind, body FROM observations WHERE id = %s", (text(id),))
+        found = self._read("SELECT at, seq FROM observations WHERE id = %s", (text(id),))
+        rows = self._read("SELECT head, body_kind, body FROM contents WHERE at = %s AND seq = %s", found[0]) if found else []
         return self._whole(*rows[0]) if rows else None
 
+    def numbered(self, id: str) -> tuple[int, Observation] | None:
+        rows = self._read("SELECT seq FROM observations WHERE id = %s", (text(id),))
+        seen = self.observation(id) if rows else None
+        return (int(rows[0][0]), seen) if seen is not None else None
+
+    def unlist(self, refs: Sequence[tuple[str, str, str, str]], unreadable: Sequence[str]) -> None:
+        gone = "DELETE FROM refs USING ({rows}) AS gone (v, k, e, i) WHERE value = v AND kind = k AND entity = e AND id = i"
+        with self._server.writing() as connection:
+            many(connection, gone, ("value", "kind", "entity", "id"), refs)
+            connection.execute("DELETE FROM unreadable WHERE observation = ANY(%s)", (list(unreadable),))
+
     def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]:
-        query = "SELECT seq, head, body_kind, body FROM observations WHERE seq > %s ORDER BY seq LIMIT 200"
-        while rows := self._read(query, (after,)):
+        while rows := self._contents(after, 200, "head, body_kind, body"):
             for seq, head, kind, body in rows:
                 yield seq, self._whole(head, kind, body)
             after = rows[-1][0]
+
+    def _contents(self, after: int, limit: int, columns: str) -> list[Row]:
+        """Of the next numbers. The bounds are for the planner: it looks into no other day."""
+        named = self._read("SELECT at, seq FROM observations WHERE seq > %s ORDER BY seq LIMIT %s", (after, limit))
+        if not named:
+            return []
+        ats, numbers = zip(*named, strict=True)
+        query = (
+            f"SELECT seq, {columns} FROM unnest(%s::bigint[], %s::bigint[]) AS wanted (a, s) JOIN contents ON at = a AND seq = s "
+            "WHERE at BETWEEN %s AND %s ORDER BY seq"
+        )
+        return self._read(query, (list(ats), list(numbers), min(ats), max(ats))) or self._contents(numbers[-1], limit, columns)
 
     def _whole(self, head: bytes, kind: int, folded: bytes) -> Observation:
         seen: Observation = _heads.decode(head)
@@ -310,6 +370,10 @@ class Postgres:
         rows = self._read("SELECT value FROM facts WHERE name = %s", (name,))
         return msgspec.msgpack.decode(rows[0][0]) if rows else None
 
+    def facts_named(self, *names: str) -> dict[str, Any]:
+        rows = self._read("SELECT name, value FROM facts WHERE name = ANY(%s)", (list(names),))
+        return {name: msgspec.msgpack.decode(value) for name, value in rows}
+
     def facts(self, prefix: str) -> dict[str, str | bytes | int]:
         rows = self._read("SELECT name, value FROM facts WHERE name >= %s AND name < %s", (prefix, prefix + chr(0x10FFFF)))
         return {name: msgspec.msgpack.decode(value) for name, value in rows}
@@ -321,7 +385,7 @@ class Postgres:
         with self._server.writing() as connection:
             self._put_facts(connection, facts)
 
-    def _put_facts(self, connection: psycopg.Connection[Row], facts: Mapping[str, str | bytes | int]) -> None:
+    def _put_facts(self, connection: psycopg.Connection[Row], facts: Mapping[str, Any]) -> None:
         rows = [(name, msgspec.msgpack.encode(value)) for name, value in facts.items()]
         many(connection, "INSERT INTO facts {rows} ON CONFLICT (name) DO UPDATE SET value = excluded.value", ("name", "doc"), rows)
 
@@ -333,12 +397,15 @@ class Postgres:
 
     def forget(self, ids: Sequence[str]) -> int:
         with self._server.writing() as connection:
-            self._put_facts(connection, {"last_seq": self.seq()})
-            return connection.execute("DELETE FROM observations WHERE id = ANY(%s)", (list(ids),)).rowcount
+            return self._take_out(connection, ids)
+
+    def _take_out(self, connection: psycopg.Connection[Row], ids: Sequence[str]) -> int:
+        gone = connection.execute("DELETE FROM observations WHERE id = ANY(%s) RETURNING at, seq", (list(ids),)).fetchall()
+        self._days.take_out(connection, [(at, seq) for at, seq in gone])
+        return len(gone)
 
     def bodies(self, after: int, limit: int) -> list[tuple[int, int, bytes]]:
-        query = "SELECT seq, body_kind, body FROM observations WHERE seq > %s ORDER BY seq LIMIT %s"
-        return [(seq, kind, body) for seq, kind, body in self._read(query, (after, limit))]
+        return [(seq, kind, body) for seq, kind, body in self._contents(after, limit, "body_kind, body")]
 
     def blobs(self, after: int, limit: int) -> list[tuple[int, int]]:
         return [(id, kind) for id, kind in self._read("SELECT id, kind FROM blobs WHERE id > %s ORDER BY id LIMIT %s", (after, limit))]
@@ -346,6 +413,7 @@ class Postgres:
     def drop_blobs(self, ids: Sequence[int]) -> None:
         with self._server.writing() as connection:
             connection.execute("DELETE FROM blobs WHERE id = ANY(%s)", (list(ids),))
+            connection.execute("DELETE FROM digests WHERE id = ANY(%s)", (list(ids),))
         self._folder.forget()
 
     def keys_after(self, place: tuple[int, int, str], limit: int) -> list[tuple[int, int, str]]:
@@ -356,6 +424,9 @@ class Postgres:
         self._server.distrust()
 
     def shrink(self) -> None:
+        """Days of which nothing is left go as a whole; of what else was deleted, the room is used again."""
+        with self._server.writing() as connection:
+            self._days.drop_empty(connection)
         self._server.vacuum()
 
     # -- other writers -------------------------------------------------------------------------------------------------
@@ -386,6 +457,25 @@ PLAIN = {
 KINDS = {
     "keys": ["int8", "int8", "text"], "refs": ["text"] * 4, "unreadable": ["text", "int8", "text"],
 }  # fmt: skip
+
+
+DIGEST = {"digest": "bytea", "id": "int8"}
+BLOB = {"id": "int8", "kind": "int2", "size": "int8", "payload": "bytea"}
+NAME = {"seq": "int8", "id": "text", "kind": "text", "project": "text", "at": "int8"}
+CONTENT = {"at": "int8", "seq": "int8", "head": "bytea", "body_kind": "int2", "body": "bytea"}
+
+
+def copied(connection: psycopg.Connection[Row], table: str, columns: dict[str, str], rows: Sequence[tuple[Any, ...]]) -> None:
+    if not rows:
+        return
+    with connection.cursor() as cursor, cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT BINARY)") as copy:
+        copy.set_types(list(columns.values()))
+        for row in rows:
+            copy.write_row(row)
+
+
+def _columns(table: str, doc: bytes) -> tuple[Any, ...]:
+    return tuple(map(plain, columns_of(_decoders[table].decode(doc))))
 
 
 def upsert(table: str) -> str:

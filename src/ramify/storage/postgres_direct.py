@@ -4,7 +4,8 @@ Views stand in a schema of their own, so that their names are all that a query f
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
@@ -65,11 +66,17 @@ class PostgresMesh:
 
     def __init__(self, connection: Connection[Row], schema: str) -> None:
         self._connection = connection
-        connection.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(f"{mesh_of(schema)}_rows")))
+        self._rows = sql.Identifier(f"{mesh_of(schema)}_rows")
+
+    @contextmanager
+    def _inside(self) -> Iterator[None]:
+        with self._connection.transaction():
+            self._connection.execute(sql.SQL("SET LOCAL search_path = {}").format(self._rows))
+            yield
 
     @property
     def seq(self) -> int:
-        row = self._connection.execute("SELECT seq FROM reached").fetchone()
+        row = self._connection.execute(sql.SQL("SELECT seq FROM {}.reached").format(self._rows)).fetchone()
         return int(row[0]) if row else 0
 
     def add_messages(self, rows: Sequence[Row], seq: int) -> None:
@@ -78,12 +85,12 @@ class PostgresMesh:
             "at = CASE WHEN excluded.received < messages.received THEN excluded.at ELSE messages.at END, "
             "user_context_raw = coalesce(messages.user_context_raw, excluded.user_context_raw)"
         )
-        with self._connection.transaction():
+        with self._inside():
             self._put("messages", rows, again)
             self._connection.execute("UPDATE reached SET seq = %s", (seq,))
 
     def put_rows(self, tasks: Any, tools: Any) -> None:
-        with self._connection.transaction():
+        with self._inside():
             for table, rows in (("tasks", tasks), ("tools", tools)):
                 self._connection.execute(f"DELETE FROM {table}")
                 self._put(table, list(rows), "")
@@ -107,10 +114,10 @@ def ask_directly(connection: Connection[Row], schema: str, query: str, bounds: B
     """Closes the connection."""
     try:
         refuse(query, schema)
-        connection.execute("SET default_transaction_read_only = on")
-        connection.execute(f"SET statement_timeout = {int(bounds.seconds * 1000)}")
-        connection.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(views_of(schema))))
         with connection.transaction(), connection.cursor(name="asked") as cursor:
+            connection.execute("SET TRANSACTION READ ONLY")
+            connection.execute(f"SET LOCAL statement_timeout = {int(bounds.seconds * 1000)}")
+            connection.execute(sql.SQL("SET LOCAL search_path = {}").format(sql.Identifier(views_of(schema))))
             cursor.execute(query.strip().rstrip(";"))
             columns = tuple(column.name for column in cursor.description or ())
             return fetched(cursor, columns, bounds)

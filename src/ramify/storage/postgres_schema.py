@@ -1,8 +1,6 @@
-"""PostgreSQL's tables, as numbered steps. Bodies are packed already, so the server need not try to pack them again."""
+"""The columns and indexes of derived rows on PostgreSQL, as this version wants them."""
 
 from ramify.storage.columns import COLUMNS, NUMBERS, OPTIONAL
-
-CLOSED = frozenset({"id", "doc"})
 
 INDEXES = (
     "CREATE INDEX calls_started ON calls (started, id)",
@@ -55,29 +53,4 @@ def table(name: str) -> str:
     return f"CREATE TABLE {name} (id text COLLATE \"C\" PRIMARY KEY, {''.join(one + ', ' for one in columns)}doc bytea NOT NULL)"
 
 
-STEPS: tuple[tuple[str, ...], ...] = (
-    (
-        "CREATE TABLE facts (name text COLLATE \"C\" PRIMARY KEY, value bytea NOT NULL)",
-        "CREATE TABLE observations (seq bigint PRIMARY KEY, id text COLLATE \"C\" NOT NULL UNIQUE, kind text NOT NULL, "
-        "project text NOT NULL, at bigint NOT NULL, head bytea NOT NULL, body_kind smallint NOT NULL, body bytea NOT NULL)",
-        "ALTER TABLE observations ALTER body SET STORAGE EXTERNAL, ALTER head SET STORAGE EXTERNAL",
-        "CREATE TABLE blobs (id bigint PRIMARY KEY, digest bytea NOT NULL UNIQUE, kind smallint NOT NULL, "
-        "size bigint NOT NULL, payload bytea NOT NULL)",
-        "ALTER TABLE blobs ALTER payload SET STORAGE EXTERNAL",
-        *(table(name) for name in COLUMNS),
-        *INDEXES,
-        "CREATE TABLE keys (key bigint, at bigint, ref text COLLATE \"C\", PRIMARY KEY (key, at, ref))",
-        "CREATE TABLE refs (value text COLLATE \"C\", kind text, entity text, id text, PRIMARY KEY (value, kind, entity, id))",
-        "CREATE TABLE unreadable (observation text PRIMARY KEY, at bigint NOT NULL, reason text NOT NULL)",
-        "CREATE TABLE texts (row bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, call text NOT NULL, side text NOT NULL, "
-        "message bigint NOT NULL, block bigint NOT NULL, kind text NOT NULL, words tsvector NOT NULL)",
-        "CREATE INDEX texts_words ON texts USING gin (words)",
-    ),
-    # Sums of each day: they follow from the rows, so those are derived again before anything is added.
-    (
-        table("tallies").replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"),
-        "CREATE INDEX IF NOT EXISTS tallies_kind ON tallies (kind, at, id)",
-        "INSERT INTO facts SELECT 'outdated', '\\x01' FROM observations LIMIT 1 ON CONFLICT (name) DO NOTHING",
-    ),
-)
 PROJECTIONS = (*COLUMNS, "keys", "refs", "unreadable")

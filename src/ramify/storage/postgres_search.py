@@ -8,6 +8,9 @@ from ramify.storage.base import Words
 from ramify.storage.postgres_server import PostgresServer, fetched
 from ramify.storage.wording import QUOTED, plain
 
+NEAR = 2_000  # of the newest texts are looked at by themselves first
+COLUMNS = "t.row, t.call, t.side, t.message, t.block, t.kind"
+
 
 class PostgresSearch:
     def __init__(self, server: PostgresServer) -> None:
@@ -31,16 +34,23 @@ class PostgresSearch:
             return True
 
     def find(self, text: str, limit: int, before: int | None) -> list[tuple[int, Words]]:
-        """Newest first. Hits are gathered before they are ordered: else the planner walks all texts, newest first."""
+        """Newest first. A common word is found among the newest texts; hits of a rare one are gathered by the index, and only
+        then ordered: else the planner walks all texts, newest first."""
         terms = [plain(term) for term in QUOTED.findall(text)]
         if not terms:
             return []
         asked = " && ".join(["phraseto_tsquery('simple', %s)"] * len(terms))
-        query = (
-            f"WITH hits AS MATERIALIZED (SELECT row FROM texts WHERE words @@ ({asked}) AND row < %s) "
-            "SELECT t.row, t.call, t.side, t.message, t.block, t.kind FROM hits JOIN texts t USING (row) ORDER BY t.row DESC LIMIT %s"
-        )
-        rows = self._server.read(query, (*terms, 1 << 62 if before is None else before, limit))
+        end = 1 << 62 if before is None else before
+        last = self._server.read("SELECT coalesce(max(row), 0) FROM texts WHERE row < %s", (end,))[0][0]
+        near = f"SELECT {COLUMNS} FROM texts AS t WHERE row > %s AND row <= %s AND words @@ ({asked}) ORDER BY row DESC LIMIT %s"
+        rows = self._server.read(near, (last - NEAR, last, *terms, limit))
+        if len(rows) < limit:
+            far = (
+                f"WITH hits AS MATERIALIZED (SELECT row FROM texts WHERE words @@ ({asked}) AND row <= %s), "
+                "newest AS MATERIALIZED (SELECT row FROM hits ORDER BY row DESC LIMIT %s) "
+                f"SELECT {COLUMNS} FROM newest JOIN texts AS t USING (row) ORDER BY t.row DESC"
+            )
+            rows = self._server.read(far, (*terms, last, limit))
         return [(row[0], Words(*row[1:])) for row in rows]
 
     def indexed(self) -> int:
@@ -51,6 +61,11 @@ class PostgresSearch:
         with self._server.writing() as connection:
             connection.execute("TRUNCATE texts")
             connection.execute("DELETE FROM facts WHERE name = 'indexed'")
+
+    def drop(self, texts: Sequence[Words]) -> bool:
+        with self._server.writing() as connection:
+            connection.execute("DELETE FROM texts WHERE call = ANY(%s)", (sorted({one.call for one in texts}),))
+        return True
 
     def close(self) -> None:
         pass

@@ -1,7 +1,6 @@
 """Connections to a PostgreSQL server: one that writes, one for each thread that reads, made again when they break."""
 
 import hashlib
-import json
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -12,18 +11,19 @@ import msgspec
 import psycopg
 from psycopg import Connection, sql
 
-from ramify.model.entity import SHOWN
 from ramify.model.mistake import UserMistake
-from ramify.storage.background import in_background
+from ramify.storage import postgres_news as news
+from ramify.storage import postgres_steps as steps
 from ramify.storage.base import News, StoreDown
 from ramify.storage.postgres_direct import statements
-from ramify.storage.postgres_schema import STEPS
+from ramify.storage.postgres_layout import Columns, lay_out
+from ramify.storage.postgres_names import in_schema, quoted
+from ramify.storage.postgres_steps import STEPS
 
 LOCK = 0x52414D49  # "RAMI"
 OUR_FAULT = (psycopg.IntegrityError, psycopg.DataError, psycopg.ProgrammingError, psycopg.NotSupportedError)
 """Trying the same again would fail again; everything else is the server's or the network's trouble."""
 Row = tuple[Any, ...]
-NOTICE_ROWS = 100  # a notice may have 8,000 bytes
 
 
 def is_away(problem: BaseException) -> bool:
@@ -31,17 +31,17 @@ def is_away(problem: BaseException) -> bool:
 
 
 class PostgresServer:
-    """`forget` is called when what was remembered of the store may not be true any more.
+    """`forget` is called when what was remembered of the store may not be true any more; `columns` reads those of a row.
 
-    Writers take turns by a lock that belongs to the transaction, so a pooler between us and the server does no harm,
-    and a writer that dies lets go of it. `writes` counts transactions: who finds another number than it left was not alone.
+    Writers take turns by a lock that belongs to the transaction, and nothing is set for longer than one: a pooler between us
+    and the server does no harm, and a writer that dies lets go. `writes` counts transactions: who finds another number than
+    it left was not alone.
     """
 
-    def __init__(self, url: str, schema: str, forget: Callable[[], None], busy_seconds: float) -> None:
+    def __init__(self, url: str, schema: str, forget: Callable[[], None], columns: Columns, busy_seconds: float) -> None:
         self.url = url
         self.schema = schema
         self._forget = forget
-        self._busy = max(1, int(busy_seconds * 1000))
         self._lock = threading.RLock()
         self._readers: dict[int, Connection[Row]] = {}
         self._writer: Connection[Row] | None = None
@@ -49,41 +49,48 @@ class PostgresServer:
         self._known = -1
         self._stale = False
         self._closed = False
+        self._seq = 0
         self.name = secrets.token_hex(6)
-        self._prepare()
-
-    def _connect(self, read_only: bool) -> Connection[Row]:
+        settings = f"SET LOCAL search_path = {quoted(schema)}; SET LOCAL lock_timeout = {max(1, int(busy_seconds * 1000))}; "
+        lock = f"SELECT pg_advisory_xact_lock({LOCK}, hashtext({sql.Literal(schema).as_string(None)}))"
+        self._begin = f"BEGIN; {settings}SET LOCAL client_min_messages = warning; {lock}"
         try:
-            connection = psycopg.connect(self.url, autocommit=True, connect_timeout=10, prepare_threshold=None)
-            connection.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(self.schema)))
-            connection.execute(f"SET lock_timeout = {self._busy}")
-            connection.execute("SET client_min_messages = warning")
-            if read_only:
-                connection.execute("SET default_transaction_read_only = on")
+            self._prepare(columns)
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self) -> Connection[Row]:
+        try:
+            return psycopg.connect(self.url, autocommit=True, connect_timeout=10, prepare_threshold=None)
         except psycopg.Error as problem:
             raise StoreDown(words(problem)) from problem
-        return connection
 
     # -- the schema ---------------------------------------------------------------------------------------------------
 
-    def _prepare(self) -> None:
+    def _prepare(self, columns: Columns) -> None:
         with self._turn() as connection:
             connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(self.schema)))
             connection.execute("CREATE TABLE IF NOT EXISTS schema_steps (step integer PRIMARY KEY)")
-            done = connection.execute("SELECT coalesce(max(step), 0) FROM schema_steps").fetchone()
-            version = int(done[0]) if done else 0
-            if version > len(STEPS):
+            done = int(fetched(connection, "SELECT coalesce(max(step), 0) FROM schema_steps"))
+            if done > len(STEPS):
                 raise UserMistake(
-                    f"the store was written by a newer Ramify (schema {version}, this one knows {len(STEPS)})",
+                    f"the store was written by a newer Ramify (schema {done}, this one knows {len(STEPS)})",
                     "upgrade Ramify, or use another database",
                 )
-            for number, step in enumerate(STEPS[version:], version + 1):
-                for statement in step:
+            for number, step in enumerate(STEPS[done:], done + 1):
+                for statement in steps.statements(step):
                     connection.execute(statement)
                 connection.execute("INSERT INTO schema_steps VALUES (%s)", (number,))
-            connection.execute("CREATE TABLE IF NOT EXISTS writes (number bigint NOT NULL)")
-            connection.execute("INSERT INTO writes SELECT 0 WHERE NOT EXISTS (SELECT FROM writes)")
+            self._take_over_numbers(connection)
+            lay_out(connection, columns)
             self._make_views(connection)
+
+    def _take_over_numbers(self, connection: Connection[Row]) -> None:
+        """Up to step 1 a fact said how far numbers were given, once something was forgotten."""
+        if last := fetched(connection, "SELECT value FROM facts WHERE name = 'last_seq'"):
+            connection.execute("UPDATE writes SET seq = greatest(seq, %s)", (msgspec.msgpack.decode(last),))
+            connection.execute("DELETE FROM facts WHERE name = 'last_seq'")
 
     def _make_views(self, connection: Connection[Row]) -> None:
         """Where they are others than this version's. A user who may make no schema has none, and everything else works."""
@@ -99,7 +106,7 @@ class PostgresServer:
 
     def apart(self) -> Connection[Row]:
         """A connection for one purpose; whoever asks for it closes it."""
-        return self._connect(read_only=False)
+        return self._connect()
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -107,6 +114,7 @@ class PostgresServer:
         if self._owner == threading.get_ident():
             assert self._writer is not None
             return self._writer.execute(query, parameters).fetchall()
+        query = in_schema(self.schema, query)
         kept = self._readers.get(threading.get_ident())
         try:
             return self._reader().execute(query, parameters).fetchall()
@@ -124,7 +132,7 @@ class PostgresServer:
             return
         try:
             with self._reader().cursor() as cursor:
-                yield from cursor.stream(query, parameters)
+                yield from cursor.stream(in_schema(self.schema, query), parameters)
         except psycopg.Error as problem:
             self._drop_reader()
             raise StoreDown(words(problem)) if is_away(problem) else problem from None
@@ -140,7 +148,7 @@ class PostgresServer:
             alive = {one.ident for one in threading.enumerate()}
             for gone in set(self._readers) - alive:
                 self._readers.pop(gone).close()
-            made = self._readers[thread] = self._connect(read_only=True)
+            made = self._readers[thread] = self._connect()
             return made
 
     def _drop_reader(self) -> None:
@@ -157,20 +165,36 @@ class PostgresServer:
                 yield False
                 return
             with self._turn() as connection:
-                changed = self._changed_elsewhere(connection)
-                yield changed
-                self._known = int(fetched(connection, "UPDATE writes SET number = number + 1 RETURNING number"))
+                number, self._seq = self._written(connection)
+                yield self._changed_elsewhere(number)
+                connection.execute(f"UPDATE writes SET number = {number + 1}, seq = {self._seq}")
+            self._known = number + 1
+
+    def _written(self, connection: Connection[Row]) -> tuple[int, int]:
+        row = connection.execute("SELECT number, seq FROM writes").fetchone()
+        assert row is not None
+        return int(row[0]), int(row[1])
+
+    @property
+    def seq(self) -> int:
+        """The last number that was given in the log."""
+        if self._owner == threading.get_ident():
+            return self._seq
+        return int(self.read("SELECT seq FROM writes")[0][0])
+
+    def advance(self, seq: int) -> None:
+        """Inside one's turn."""
+        self._seq = seq
 
     @contextmanager
     def _turn(self) -> Iterator[Connection[Row]]:
         if self._closed:
             raise StoreDown("the store is closed")
         if self._writer is None or self._writer.closed:
-            self._writer = self._connect(read_only=False)
+            self._writer = self._connect()
         connection = self._writer
         try:
-            connection.execute("BEGIN")
-            connection.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", (LOCK, self.schema))
+            connection.execute(self._begin)
             self._owner = threading.get_ident()
             yield connection
             connection.execute("COMMIT")
@@ -190,8 +214,7 @@ class PostgresServer:
             return
         connection.close()
 
-    def _changed_elsewhere(self, connection: Connection[Row]) -> bool:
-        number = int(fetched(connection, "SELECT number FROM writes"))
+    def _changed_elsewhere(self, number: int) -> bool:
         if number != self._known:
             self._stale = True
             self._forget()
@@ -215,44 +238,18 @@ class PostgresServer:
 
     def vacuum(self) -> None:
         """Room of deleted rows is free for others; pages at the end go back to the disk."""
-        with self._connect(read_only=False) as connection:
-            tables = connection.execute("SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind = 'r'", (f'"{self.schema}"',)).fetchall()
-            for (table,) in tables:
-                connection.execute(sql.SQL("VACUUM {}").format(sql.Identifier(table)))
+        with self._connect() as connection:
+            query = "SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind = 'r'"
+            for (table,) in connection.execute(query, (quoted(self.schema),)).fetchall():
+                connection.execute(f"VACUUM {quoted(self.schema)}.{quoted(table)}")
 
     # -- news ---------------------------------------------------------------------------------------------------------
 
-    def tell(self, connection: Connection[Row], seq: int, rows: Sequence[tuple[str, str]]) -> None:
-        """Heard when the transaction is committed, not before. A notice has room for so much, so there may be several."""
-        shown = [place for place in rows if place[0] in SHOWN]
-        for start in range(0, max(1, len(shown)), NOTICE_ROWS):
-            notice = json.dumps([self.name, seq, shown[start : start + NOTICE_ROWS]], separators=(",", ":"))
-            connection.execute("SELECT pg_notify(%s, %s)", (self._channel, notice))
-
-    @property
-    def _channel(self) -> str:
-        return f"ramify.{self.schema}"
+    def tell(self, connection: Connection[Row], after: int, seq: int, rows: Sequence[tuple[str, str]]) -> None:
+        news.tell(connection, f"ramify.{self.schema}", self.name, after, seq, rows)
 
     def follow(self, tell: News) -> Callable[[], None]:
-        return in_background(lambda ended: self._hear(tell, ended))
-
-    def _hear(self, tell: News, ended: threading.Event) -> None:
-        """On a connection of its own, made again when it breaks: what was said meanwhile is not known."""
-        heard_before = False
-        while not ended.is_set():
-            try:
-                with self._connect(read_only=True) as connection:
-                    connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
-                    if heard_before:
-                        tell(int(fetched(connection, "SELECT coalesce(max(seq), 0) FROM observations")), None)
-                    heard_before = True
-                    while not ended.is_set():
-                        for notice in connection.notifies(timeout=0.5):
-                            name, seq, rows = json.loads(notice.payload)
-                            if name != self.name:
-                                tell(seq, [(table, id) for table, id in rows])
-            except (psycopg.Error, StoreDown):
-                ended.wait(1.0)
+        return news.Listening(self._connect, self.schema, f"ramify.{self.schema}", lambda: self.name, tell).start()
 
     def close(self) -> None:
         with self._lock:

@@ -117,6 +117,8 @@ STEPS: tuple[str, ...] = (
     CREATE INDEX tallies_kind ON tallies (kind, at, id);
     INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1;
     """,
+    # Observations leave keys by which what belongs to a conversation is found: likewise.
+    "INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1",
 )
 
 PROJECTIONS = (

@@ -16,6 +16,7 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER) WITHOUT 
 CREATE TABLE IF NOT EXISTS texts (
     row INTEGER PRIMARY KEY, call TEXT NOT NULL, side TEXT NOT NULL, message INTEGER NOT NULL,
     block INTEGER NOT NULL, kind TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS texts_call ON texts (call);
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, content='', tokenize='unicode61');
 """
 
@@ -105,10 +106,26 @@ class Search:
             connection.execute("DELETE FROM facts")
             connection.execute("INSERT INTO facts VALUES ('identity', ?)", (self._identity,))
 
+    def drop(self, texts: Sequence[Words]) -> bool:
+        """The index keeps no texts, so it must be told what it was given."""
+        known = {(one.call, one.side, one.message, one.block, one.kind): one.text for one in texts}
+        with self._writing() as connection:
+            gone: list[tuple[int, str]] = []
+            for call in {one.call for one in texts}:
+                rows = connection.execute("SELECT row, side, message, block, kind FROM texts WHERE call = ?", (call,)).fetchall()
+                for row, *place in rows:
+                    if (call, *place) not in known:
+                        return False
+                    gone.append((row, known[call, *place]))
+            connection.executemany("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", gone)
+            connection.executemany("DELETE FROM texts WHERE row = ?", [(row,) for row, _ in gone])
+            return True
+
     def shrink(self) -> None:
-        """Nothing of what was deleted stays in the file."""
+        """Nothing of what was deleted stays in the file: words of deleted texts stand in old parts until all are put together."""
         with self._lock:
             try:
+                self._connection.execute("INSERT INTO words (words) VALUES ('optimize')")
                 self._connection.execute("VACUUM")
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             except sqlite3.DatabaseError as problem:

@@ -12,6 +12,7 @@ from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.model.sketch import Sketch
+from ramify.storage import totals
 from ramify.storage.base import (
     Ask,
     Bounds,
@@ -30,7 +31,7 @@ from ramify.storage.base import (
 from ramify.storage.columns import SPARSE, UPSERT, columns_of
 from ramify.storage.direct import ask_directly
 from ramify.storage.fold import Folder, unfold
-from ramify.storage.page_query import count_query, page_query
+from ramify.storage.page_query import count_query, openings_query, page_query
 from ramify.storage.schema import PROJECTIONS, STEPS
 from ramify.storage.search import Search
 from ramify.storage.sifting import Sifting
@@ -42,6 +43,7 @@ MESH = ".mesh"  # of the name of a file that earlier versions wrote beside the s
 _encoder = msgspec.msgpack.Encoder()
 _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
 _sketches = msgspec.msgpack.Decoder(Sketch)
+_totals = msgspec.msgpack.Decoder(dict[str, int])
 _heads = msgspec.msgpack.Decoder(Request | Response | Record | Correction)
 
 
@@ -121,6 +123,38 @@ class Sqlite:
         return len(body) if put.rowcount else 0
 
     def _put_changes(self, connection: sqlite3.Connection, changes: Changes) -> None:
+        ids = totals.touched(changes.rows)
+        before = totals.sums(self._sums, ids)
+        self._put_rows(connection, changes)
+        if ids:
+            known = self.fact(totals.FACT)
+            after = totals.sums(self._sums, ids)
+            held = totals.moved(_totals.decode(known), before, after) if isinstance(known, bytes) else totals.all_sums(self._sums)
+            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (totals.FACT, _encoder.encode(held)))
+
+    def _sums(self, table: str, ids: Sequence[str] | None) -> list[int]:
+        if ids is None:
+            return list(self._read(totals.QUERIES[table])[0])
+        found = [0] * len(totals.NAMES[table])
+        for start in range(0, len(ids), CHUNK):
+            chunk = ids[start : start + CHUNK]
+            row = self._read(f"{totals.QUERIES[table]} WHERE id IN ({', '.join('?' * len(chunk))})", chunk)[0]
+            found = [one + other for one, other in zip(found, row, strict=True)]
+        return found
+
+    def openings(self, conversations: Sequence[str]) -> dict[str, tuple[str, int, int]]:
+        found: dict[str, tuple[str, int, int]] = {}
+        for start in range(0, len(conversations), CHUNK):
+            chunk = conversations[start : start + CHUNK]
+            rows = self._read(openings_query(f"IN ({', '.join('?' * len(chunk))})"), chunk)
+            found |= {id: (title, tasks, roots) for id, title, tasks, roots in rows}
+        return found
+
+    def totals(self) -> dict[str, int]:
+        known = self.fact(totals.FACT)
+        return _totals.decode(known) if isinstance(known, bytes) else totals.all_sums(self._sums)
+
+    def _put_rows(self, connection: sqlite3.Connection, changes: Changes) -> None:
         rows: dict[str, list[tuple[Any, ...]]] = {}
         for (table, id), row in changes.rows.items():
             if row is None:
@@ -149,6 +183,8 @@ class Sqlite:
                 sql = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})"
                 connection.executemany(sql, other.projected(table, names))
             connection.execute("DELETE FROM facts WHERE name = 'outdated'")
+            held = _encoder.encode(totals.all_sums(self._sums))
+            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (totals.FACT, held))
         self._file.distrust()
 
     def _names(self, table: str) -> list[str]:
@@ -205,6 +241,15 @@ class Sqlite:
     def observation(self, id: str) -> Observation | None:
         rows = self._read("SELECT head, body_kind, body FROM observations WHERE id = ?", (id,))
         return self._whole(*rows[0]) if rows else None
+
+    def numbered(self, id: str) -> tuple[int, Observation] | None:
+        rows = self._read("SELECT seq, head, body_kind, body FROM observations WHERE id = ?", (id,))
+        return (rows[0][0], self._whole(*rows[0][1:])) if rows else None
+
+    def unlist(self, refs: Sequence[tuple[str, str, str, str]], unreadable: Sequence[str]) -> None:
+        with self._file.writing() as connection, self._file.wiping():
+            connection.executemany("DELETE FROM refs WHERE value = ? AND kind = ? AND entity = ? AND id = ?", refs)
+            connection.executemany("DELETE FROM unreadable WHERE observation = ?", [(id,) for id in unreadable])
 
     def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]:
         while True:

@@ -8,18 +8,21 @@ from ramify.storage.base import Store
 from ramify.storage.fold import LIST, PACKED_LIST, read_tokens, unpack
 
 PAGE = 1000
+BITS = 15  # of an id, within one page of marks
+LOW = (1 << BITS) - 1
 
 
 class Marks:
-    """A bit for each id."""
+    """A bit for each id, in pages: ids may lie far apart."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._bits = bytearray()
+        self._pages: dict[int, bytearray] = {}
         self._after = 0
 
     def __contains__(self, id: int) -> bool:
-        return id >> 3 < len(self._bits) and bool(self._bits[id >> 3] >> (id & 7) & 1)
+        page = self._pages.get(id >> BITS)
+        return page is not None and bool(page[(id & LOW) >> 3] >> (id & 7) & 1)
 
     def read_on(self) -> None:
         """Everything that the log has named since the last time."""
@@ -36,9 +39,10 @@ class Marks:
             named = {id for kind, payload in inner for id in named_in(kind, payload)}
 
     def _set(self, id: int) -> None:
-        if id >> 3 >= len(self._bits):
-            self._bits.extend(bytes((id >> 3) + 1 - len(self._bits) + len(self._bits) // 2))
-        self._bits[id >> 3] |= 1 << (id & 7)
+        page = self._pages.get(id >> BITS)
+        if page is None:
+            page = self._pages[id >> BITS] = bytearray(1 << (BITS - 3))
+        page[(id & LOW) >> 3] |= 1 << (id & 7)
 
 
 def named_in(kind: int, payload: bytes) -> set[int]:

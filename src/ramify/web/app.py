@@ -47,6 +47,7 @@ KIND = Parameter("kind", "string", "only this kind", choices=("main", "subagent"
 CHILD = Parameter("child", "string", "the tasks that would move, separated by commas", required=True)
 PARENT = Parameter("parent", "string", "the task or tool call that they would stand under; without it, nothing")
 WITHDRAW = Parameter("withdraw", "boolean", "take back what was said instead: the rules decide again", False)
+BY = Parameter("by", "string", "who asks for it; kept in the note that stays")
 SESSION = Parameter("session", "string", "only this session of the event log")
 RUN = Parameter("id", "string", "only this task with everything under it, or this conversation")
 CHECK = Parameter("check", "string", "only what this check finds")
@@ -95,7 +96,8 @@ ROUTES = (
     Route("GET", "/api/conversations", conversations.listed, "Conversations, newest first", "[Conversation]",
           (PROJECT, FILTER, *PAGE)),
     Route("GET", "/api/conversations/{id}", conversations.shown, "One conversation", "Conversation"),
-    Route("DELETE", "/api/conversations/{id}", conversations.forgotten, "Forget a conversation, for good", "Forgotten"),
+    Route("DELETE", "/api/conversations/{id}", conversations.forgotten, "Forget a conversation, for good", "Forgotten", (BY,)),
+    Route("GET", "/api/conversations/{id}/leaving", conversations.leaving, "What would go if it were forgotten", "Leaving"),
     Route("GET", "/api/forgotten", conversations.notes, "What was forgotten, newest first", "[ForgottenNote]"),
     Route("GET", "/api/conversations/{id}/tree", tasks.tree, "Its tasks, as trees", "Tree", (SHAPE,)),
     Route("GET", "/api/search", overview.search, "Full text", "[Hit]", (TEXT, FILTER, LIMIT, CURSOR)),

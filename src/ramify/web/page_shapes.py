@@ -170,6 +170,21 @@ class Forgotten(Struct):
     dry_run: bool
 
 
+class Leaving(Struct):
+    """What goes when it is forgotten. `parted`: conversations that stay, of which a task loses its parent."""
+
+    id: str
+    title: str
+    opened: Moment | None
+    active: Moment | None
+    tasks: int
+    calls: int
+    tool_calls: int
+    events: int  # of a session of the event log
+    working: bool  # it goes on, and would be seen again
+    parted: list[str]
+
+
 class ForgottenNote(Struct):
     """That something was forgotten: when, by whom, how much; nothing that was said."""
 
@@ -316,5 +331,5 @@ class ExportPreview(Struct):
 
 PAGE_SHAPES: tuple[type[Struct], ...] = (
     Skeleton, Completeness, CacheEntry, Hit, Health, Stats, Changes, Observed, Preview, Named, Forgotten,
-    ForgottenNote, FilterHelp, ExportPreview,
+    ForgottenNote, FilterHelp, ExportPreview, Leaving,
 )  # fmt: skip

@@ -1,6 +1,6 @@
 /** One function for each question and act. Errors of the server come out as ApiError, with its own words. */
 import type {
-  Answered, Artifact, CacheEntry, Call, Cancellation, Comparison, Completeness, Conversation, EmptiedSession, EventList, ExportPreview, FilterHelp, Findings, Flow, Health, Hit, LoggedEvent, Message, Named, Observed, Operation,
+  Answered, Artifact, CacheEntry, Call, Cancellation, Comparison, Completeness, Conversation, EmptiedSession, EventList, ExportPreview, FilterHelp, Findings, Flow, Forgotten, ForgottenNote, Health, Hit, Leaving, LoggedEvent, Message, Named, Observed, Operation,
   OperationDetail, Playing, Preview, Reasoning, Reconciliation, SessionInfo, Skeleton, Statistics, Stats, Task, ToolCall, Why,
 } from "./types.gen";
 import { source } from "./source";
@@ -149,6 +149,9 @@ export const api = {
   call: (id: string) => get<Seen<Call>>(`calls/${one(id)}`),
   conversations: (given: Parameters) => get<Listed<Conversation>>("conversations", given),
   conversation: (id: string) => get<Seen<Conversation>>(`conversations/${one(id)}`),
+  leaving: (id: string) => get<Seen<Leaving>>(`conversations/${one(id)}/leaving`),
+  forget: (id: string, by: string) => asked<Seen<Forgotten>>(address(`conversations/${one(id)}`, { by }), { method: "DELETE" }),
+  forgotten: () => get<Listed<ForgottenNote>>("forgotten"),
   operations: (given: Parameters) => get<Listed<Operation>>("all/operations", given),
   operation: operationOf,
   sessions: () => get<Listed<SessionInfo>>("sessions", { limit: 200 }),

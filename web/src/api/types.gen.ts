@@ -479,6 +479,19 @@ export interface Hook {
   problem: string | null;
 }
 
+export interface Leaving {
+  id: string;
+  title: string;
+  opened: string | null;
+  active: string | null;
+  tasks: number;
+  calls: number;
+  tool_calls: number;
+  events: number;
+  working: boolean;
+  parted: Array<string>;
+}
+
 export interface Link {
   kind: string;
   rule: string;

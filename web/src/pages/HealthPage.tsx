@@ -2,7 +2,7 @@
 import { useEffect } from "react";
 import { api } from "../api/client";
 import type { Health, Stats } from "../api/types.gen";
-import { clock, count, duration, money, tokens } from "../state/format";
+import { clock, count, dated, duration, money, tokens } from "../state/format";
 import { firstLine } from "../state/text";
 import { Copy } from "../ui/Text";
 import { Loading, Trouble } from "../ui/Trouble";
@@ -55,6 +55,30 @@ function Facts({ health, stats }: { health: Health; stats: Stats }) {
           ))}
         </ul>
       )}
+      <ForgottenList />
+    </>
+  );
+}
+
+/** Of what is gone only this stays. */
+function ForgottenList() {
+  const notes = useAnswer(() => api.forgotten(), "forgotten");
+  if (!notes.value?.items.length) return null;
+  return (
+    <>
+      <h2>What was forgotten</h2>
+      <ul className="refs" aria-label="what was forgotten">
+        {notes.value.items.slice(0, 50).map((one) => (
+          <li key={one.id}>
+            <time>{dated(one.at)}</time>
+            <code>{firstLine(one.id, 40)}</code>
+            <span>
+              {count(one.observations, "observation")}, by {firstLine(one.by, 80)}
+              {one.back && `; brought back ${dated(one.back)}`}
+            </span>
+          </li>
+        ))}
+      </ul>
     </>
   );
 }

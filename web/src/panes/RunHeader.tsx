@@ -14,6 +14,7 @@ import { Cancel } from "./Asking";
 import { Export } from "./Export";
 import { Feedback } from "./Feedback";
 import { RunFindings } from "./Findings";
+import { Forget } from "./Forget";
 import { CertaintyMark, Flags, Status } from "../ui/Marks";
 import { Copy } from "../ui/Text";
 import { useAnswer, useNow, useStore } from "../ui/hooks";
@@ -69,6 +70,7 @@ export function RunHeader({ run, task, conversation, title }: Properties) {
         {!source.saved && task && <Link to={fresh({ page: "compare", a: task.id })}>compare with…</Link>}
         {!source.saved && <Export subject={run.subject} id={run.id} />}
         {!source.saved && <Copy text={() => location.href} label="copy link" />}
+        {!source.saved && (conversation?.id ?? task?.conversation) && <Forget id={conversation?.id ?? task?.conversation ?? ""} run={run} />}
       </p>
       {task && <Feedback task={task} />}
       {run.tree && <Figures run={run} now={now} />}

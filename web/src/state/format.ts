@@ -36,6 +36,11 @@ export function age(moment: string | null, now: number): string {
   return new Date(moment).toISOString().slice(0, 10);
 }
 
+/** The day and the minute. */
+export function dated(moment: string | null): string {
+  return moment ? new Date(moment).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", hour12: false }) : "—";
+}
+
 export function clock(moment: string | null): string {
   return moment ? new Date(moment).toLocaleTimeString(undefined, { hour12: false }) : "—";
 }

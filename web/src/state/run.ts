@@ -58,6 +58,15 @@ export class Run extends Observable implements Listener {
     };
   }
 
+  /** While somebody forgets it nothing is asked: the answer would only be that it is gone. Gives what ends the rest. */
+  rest(): () => void {
+    this.leave?.();
+    return () => {
+      this.leave = this.feed.listen(this);
+      void this.load();
+    };
+  }
+
   /** Told of every change of a call or tool, for panes that show more than the tree. */
   hear(listener: Heard): () => void {
     this.heard.add(listener);
