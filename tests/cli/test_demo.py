@@ -41,7 +41,7 @@ def test_without_a_terminal_the_tree_is_drawn_once_and_the_server_stays(tmp_path
     assert f"127.0.0.1:{busy}" not in said[0]
     assert sum("watches an A2A agent" in line for line in said) == 3
     assert "the server stays up" in said[9]
-    assert "export RAMIFY_STORE=sqlite:" in said[9]
+    assert "export RAMIFY_STORE=sqlite:" in said[10]
     assert drawn.count("─ ✓ general-purpose") == 5
     assert drawn.count("conversation conv_") == 1
 
