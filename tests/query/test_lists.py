@@ -172,11 +172,12 @@ def test_a_tool_is_found_wherever_it_belongs(questions: Questions) -> None:
     assert {call["task"] for call in questions.calls(filter="agent:hr-agent")["items"]} == set(rare)
     assert [one["id"] for one in questions.conversations(filter="tool:marmalade")["items"]] == [questions.task(rare[0])["conversation"]]
     assert not questions.tasks(filter="tool:marmalade -tool:marmalade")["items"]
-    used = {task["id"] for task in everything(questions, "tasks") if any(tool["name"] == "Bash" for tool in questions.tools(task["id"], limit=0)["items"])}
+    step = 15 if questions.store.url.startswith("clickhouse") else 1  # each question costs it tens of milliseconds
+    some = {task["id"] for task in everything(questions, "tasks")[::step]}
+    used = {task for task in some if any(tool["name"] == "Bash" for tool in questions.tools(task, limit=0)["items"])}
     assert used
-    assert {task["id"] for task in questions.tasks(filter="tool:Bash", limit=0)["items"]} == used
-    every = {task["id"] for task in everything(questions, "tasks")}
-    assert {task["id"] for task in questions.tasks(filter="-tool:Bash", limit=0)["items"]} == every - used
+    assert {task["id"] for task in questions.tasks(filter="tool:Bash", limit=0)["items"]} & some == used
+    assert {task["id"] for task in questions.tasks(filter="-tool:Bash", limit=0)["items"]} & some == some - used
 
 
 def test_a_page_says_how_much_was_looked_at_and_a_list_without_a_filter_does_not(questions: Questions) -> None:
