@@ -333,6 +333,8 @@ def noting(act: Any, read: list[str]) -> Any:
 
 def test_keys_find_every_observation_that_belongs_to_a_conversation(store: Store) -> None:
     """What is found without the log is what reading all of it would find."""
+    if not isinstance(store, Near):
+        pytest.skip("this engine derives the whole log")
     told(store, [*seen_in_all(), *seen_in("anthropic/utility-between"), *secret("marzipan")])
     belonging, members = Belonging(store), Members(store)
     owned: dict[str, set[str]] = {}

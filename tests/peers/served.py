@@ -1,6 +1,7 @@
 """`ramify serve` as a person starts it: a process on a free port with a throw-away store, asked over HTTP."""
 
 import asyncio
+import secrets
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -77,6 +78,11 @@ async def serve(upstream: str, folder: Path, port: int = 0, **variables: str) ->
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+    """Below those that the system gives to outgoing connections: between now and its use nobody takes it by chance."""
+    while True:
+        port = 12_000 + secrets.randbelow(20_000)
+        try:
+            with socket.create_server(("127.0.0.1", port)):
+                return port
+        except OSError:
+            continue
