@@ -54,7 +54,7 @@ CHECK = Parameter("check", "string", "only what this check finds")
 RUNS = Parameter("limit", "integer", "how many runs to look at, at most", 50, least=1, most=1000)
 LEFT = Parameter("a", "string", "one run, by any id of it", required=True)
 RIGHT = Parameter("b", "string", "the other", required=True)
-BY = Parameter("by", "string", "sums by `day`, `project`, `agent`, `model` or `tool`, several with commas between them")
+SUMMED = Parameter("by", "string", "sums by `day`, `project`, `agent`, `model` or `tool`, several with commas between them")
 SINCE_DAY = Parameter("since", "string", "with `by`: from this day on, `7d`, `2026-11-01` or `all`; 30d by default")
 UNTIL_DAY = Parameter("until", "string", "with `by`: up to this day")
 ROWS = Parameter("limit", "integer", "with `by`: how many rows at most", 1000, least=1, most=100_000)
@@ -107,7 +107,7 @@ ROUTES = (
           (RUN, CHECK, RUNS, CURSOR, PROJECT)),
     Route("GET", "/api/compare", insights.compare, "Two runs side by side: where they part, and what that cost", "Comparison", (LEFT, RIGHT)),
     Route("GET", "/api/stats", insights.stats, "Totals; sums by day, project, agent, model or tool", "Stats|Statistics",
-          (BY, SINCE_DAY, UNTIL_DAY, PROJECT, ROWS)),
+          (SUMMED, SINCE_DAY, UNTIL_DAY, PROJECT, ROWS)),
     Route("GET", "/api/health", overview.health, "How the server is", "Health"),
     Route("GET", "/api/alive", metrics.alive, "Whether the process lives", "Object"),
     Route("GET", "/api/ready", metrics.ready, "Whether traffic may come", "Object"),

@@ -16,8 +16,9 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from ramify.model.identity import LOCAL
 from ramify.web.errors import Refused
-from ramify.web.served import AGENTS, CAPTURED, RAMIFY, Serve
+from ramify.web.served import AGENTS, CAPTURED, IDENTITY, RAMIFY, Serve
 
 CAPTURE_TOKEN = "x-ramify-token"
 SAFE = {"GET", "HEAD", "OPTIONS"}
@@ -114,6 +115,7 @@ def check_page(request: web.Request) -> None:
 @web.middleware
 async def guard(request: web.Request, handler: Serve) -> web.StreamResponse:  # the name is aiohttp's
     token = request.app[RAMIFY].token
+    request[IDENTITY] = LOCAL
     if request.match_info.route in request.app[CAPTURED]:
         check_capture(request, token)
         if request.match_info.route in request.app[AGENTS]:

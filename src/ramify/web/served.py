@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from aiohttp import web
 
 from ramify.model.entity import EventSession, Logged
+from ramify.model.identity import Identity
 from ramify.model.observation import Observation
 from ramify.query.events import Wanted
 from ramify.query.service import Answer, Questions
@@ -137,3 +138,4 @@ class Served(Protocol):
 CAPTURED: web.AppKey[frozenset[web.AbstractRoute]] = web.AppKey("captured")
 AGENTS: web.AppKey[frozenset[web.AbstractRoute]] = web.AppKey("agents")
 RAMIFY: web.AppKey[Served] = web.AppKey("ramify")
+IDENTITY: web.RequestKey[Identity] = web.RequestKey("identity")
