@@ -19,7 +19,7 @@ from tests import story
 
 READ = ("exchanges", "transcripts", "stream-json", "hooks", "sdk")
 FOLDERS = sorted(path for name in ("claude", "claude_more") for path in (story.CASES / name).glob("*/"))
-EXAMPLES = int(os.environ.get("RAMIFY_EXAMPLES", "20"))
+EXAMPLES = int(os.environ.get("RAMIFY_EXAMPLES", "12"))
 relaxed = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 chances = st.randoms(use_true_random=False)
 sizes = st.integers(1, 50)

@@ -59,7 +59,7 @@ acts = some.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(some.lists(acts, min_size=1, max_size=12))
 def test_replayed_is_the_same_as_live(story: list[tuple[str, str, list[dict[str, Any]]]]) -> None:
     with TemporaryDirectory() as folder:

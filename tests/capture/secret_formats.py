@@ -8,6 +8,7 @@ A format is text in which `{…}` is the secret and the rest is what stands arou
 import random
 import re
 import string
+from collections.abc import Iterator
 from typing import NamedTuple
 
 ALPHABETS = {
@@ -257,12 +258,14 @@ CORPUS = [planted(name, variant) for name in FORMATS for variant in range(2)]
 WINDOW = 12
 
 
+def windows(found: Planted) -> Iterator[bytes]:
+    """Parts of its secrets that would be a leak: twelve characters of one in a row, and all of a shorter one."""
+    for secret in found.secrets:
+        for at in range(max(1, len(secret) - WINDOW + 1)):
+            part = secret[at : at + WINDOW]
+            if "PRI" not in part and "KEY" not in part:
+                yield part.encode()
+
+
 def leaks(text: bytes, found: Planted) -> list[bytes]:
-    """Parts of its secrets that stand in the text: twelve characters of one in a row are a leak, and all of a shorter one."""
-    windows = (
-        secret[at : at + WINDOW].encode()
-        for secret in found.secrets
-        for at in range(max(1, len(secret) - WINDOW + 1))
-        if "PRI" not in secret[at : at + WINDOW] and "KEY" not in secret[at : at + WINDOW]
-    )
-    return [window for window in windows if window in text]
+    return [window for window in windows(found) if window in text]

@@ -145,7 +145,7 @@ def recut(frames: list[dict[str, Any]], chance: random.Random) -> list[dict[str,
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32))
 def test_any_order_doubles_and_batches_give_the_same_rows(seed: int) -> None:
     chance = random.Random(seed)
@@ -157,7 +157,7 @@ def test_any_order_doubles_and_batches_give_the_same_rows(seed: int) -> None:
     assert row_differences(truth, rows(told(seen, 1))) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32))
 def test_what_is_missing_makes_no_difference_to_the_rest(seed: int) -> None:
     """Frames that never came, in any order; when they come after all, everything is as if they had never been missing."""
@@ -185,7 +185,7 @@ def test_where_slices_are_cut_makes_no_difference(seed: int) -> None:
             assert (row["parts"], row["partial"]) == (two[place]["parts"], two[place]["partial"]), place
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @example(349218)
 @given(st.integers(0, 2**32))
 def test_frames_that_were_damaged_on_the_way_harm_nothing_else(seed: int) -> None:

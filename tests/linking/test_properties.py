@@ -20,7 +20,7 @@ from tests import story as stories
 from tests.linking.play import play
 from tests.linking.world_builder import Story, agent, report
 
-EXAMPLES = int(os.environ.get("RAMIFY_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("RAMIFY_EXAMPLES", "30"))
 relaxed = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 chances = st.randoms(use_true_random=False)
 worlds = st.builds(play, chances, st.integers(1, 14))

@@ -143,7 +143,7 @@ def test_however_little_is_looked_at_at_once_the_pages_together_are_the_list(que
     least = 25 if slow else 1
     kinds = st.sampled_from(sorted(LISTS))
 
-    @settings(max_examples=3 if slow else 60, deadline=None)
+    @settings(max_examples=3 if slow else 25, deadline=None)
     @given(
         kinds.flatmap(lambda kind: st.tuples(st.just(kind), st.lists(st.sampled_from(sorted(LISTS[kind])), max_size=3))),
         st.integers(least, 40), st.integers(least, 30), st.sampled_from([0, 3, 2000]),

@@ -96,9 +96,12 @@ def test_two_writers_behind_it_take_turns(pooled: str) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert difference(derived(stores[0]), derived(told(open_sqlite("memory:"), seen))) == []
+    found, wanted = derived(stores[0]), derived(told(open_sqlite("memory:"), seen))
     for store in stores:
         store.close()
+    # Who came before the call that it goes on from still waits for it: such keys lead nowhere new.
+    assert set(wanted.pop("keys")) <= set(found.pop("keys"))
+    assert difference(found, wanted) == []
 
 
 def test_who_listens_behind_it_learns_of_others_all_the_same(pooled: str) -> None:

@@ -52,8 +52,14 @@ def take(lock: int) -> None:
 
 
 def make(place: Path, requirements: tuple[str, ...]) -> None:
-    run([sys.executable, "-m", "venv", "--clear", str(place)])
-    run([str(place / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", *requirements])
+    """By uv, in seconds; where only pip is told how packages are reached, by pip, in a minute."""
+    python, uv = str(place / "bin" / "python"), [sys.executable, "-m", "uv", "--quiet"]
+    try:
+        run([*uv, "venv", "--clear", "--seed", "--python", sys.executable, str(place)])
+        run([*uv, "pip", "install", "--python", python, *requirements])
+    except Unavailable:
+        run([sys.executable, "-m", "venv", "--clear", str(place)])
+        run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *requirements])
 
 
 def run(command: list[str]) -> None:
