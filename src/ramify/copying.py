@@ -15,12 +15,13 @@ from msgspec import structs
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
 from ramify.model.observation import Correction, Observation
+from ramify.model.token import FACT, later
 from ramify.rebuild import differences
 from ramify.storage.base import Store
 
 BATCH = 200
 OWN = (
-    "identity", "raw_bytes", "outdated", "indexed", "last_seq", "unswept", "lease:", "copied:", "server:", "views", "layout", "totals",
+    "identity", "raw_bytes", "outdated", "indexed", "last_seq", "unswept", "lease:", "copied:", "server:", "login:", "views", "layout", "totals",
 )  # facts about a store itself
 Progress = Callable[[int, int], None]
 
@@ -67,9 +68,15 @@ def _until(source: Store, after: int, last: int) -> Iterator[tuple[int, Observat
 
 
 def _copy_facts(source: Store, target: Store) -> None:
-    """What follows from no observation: how far files were read, the key of fingerprints. What is there stays."""
+    """What follows from no observation: how far files were read, the key of fingerprints, tokens. What is there stays, unless
+    a token was revoked or got a new secret since."""
     known = target.facts("")
-    target.set_facts({name: value for name, value in source.facts("").items() if name not in known and not name.startswith(OWN)})
+    taken = {name: value for name, value in source.facts("").items() if name not in known and not name.startswith(OWN)}
+    for name, value in source.facts(FACT).items():
+        there = known.get(name)
+        if isinstance(value, bytes) and isinstance(there, bytes):
+            taken[name] = later(value, there)
+    target.set_facts(taken)
 
 
 def verify(source: Store, target: Store, last: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from ramify.access import Access
 from ramify.acting import Acting, Reached, reaching
 from ramify.app import Ramify
 from ramify.capture.a2a_client.tape import Place
@@ -22,6 +23,7 @@ from ramify.hub import Hub, News
 from ramify.ingest import Ingest
 from ramify.messenger import messenger
 from ramify.model.entity import Entity
+from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation
 from ramify.notifying import Notifying
 from ramify.pipeline import Pipeline
@@ -32,8 +34,9 @@ from ramify.reconciling.alone import Periodic, alone
 from ramify.recording import Nowhere
 from ramify.retaining import LOOK_SECONDS, Order, Retaining, Size, carry_out, quiet
 from ramify.retention import Kept, named
-from ramify.settings import Settings
+from ramify.settings import Settings, check_exposure
 from ramify.storage.base import Store, StoreDown
+from ramify.tokens import read_tokens
 from ramify.wiring import bounds_of, check_spool, follow, now, open_store, process_name, spool_folder, taken_by
 from ramify.writer import RemotePipeline
 
@@ -67,7 +70,7 @@ class Served(Ramify):
         self._unfollow = store.follow(self._heard)
         self._following: Following | None = None  # where the writer is a process of its own, it follows as well
         self.pipeline = self._pipeline()
-        self.token = settings.token
+        self.access = Access(store, settings, now)
         self._size = Size(store)
         self.proxy: Any = None  # these are set when the server listens
         self.openai: Any = None
@@ -89,8 +92,7 @@ class Served(Ramify):
     def _reach(self, project: str) -> Reached:
         """Agents are reached as clients reach them, so that what is said is seen on its way; not a second time from here."""
         addresses = {name: f"{self.address}/a2a/{name}" for name in self.settings.a2a}
-        token = {"x-ramify-token": self.token} if self.token else {}
-        own = {"x-ramify-project": project, **token}
+        own = {"x-ramify-project": project, "x-ramify-token": self.access.own}
         return reaching(addresses, lambda project: Place(Nowhere(), project, now), lambda project: own)(project)
 
     def _pipeline(self) -> Pipeline | RemotePipeline:
@@ -265,6 +267,11 @@ def store_secret(store: Store) -> bytes:
 
 def open_served(settings: Settings) -> Served:
     store = open_store(settings.store)
+    try:
+        check_exposure(settings, any(token.lives(now()) for token in read_tokens(store)))
+    except UserMistake:
+        store.close()
+        raise
     folder = spool_folder(settings)
     if folder is not None:
         check_spool(folder)

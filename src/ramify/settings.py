@@ -74,7 +74,7 @@ SETTINGS = (
         "127.0.0.1",
         read_text,
         "0.0.0.0",
-        "the address to listen on; any other than this machine's own needs a token",
+        "the address to listen on; any other than this machine's own needs tokens",
     ),
     Setting("port", "address", "8377", read_port, "9000", "the one port for capture, API, live feed and dashboard"),
     Setting(
@@ -83,7 +83,12 @@ SETTINGS = (
         None,
         read_text,
         "a-long-random-text",
-        "what a client must present (`Authorization: Bearer …`) to ask questions or to change anything",
+        "what a client must present (`Authorization: Bearer …`) to ask questions or to change anything; as a server's it "
+        "allows everything, beside the tokens that its store keeps",
+    ),
+    Setting(
+        "require_token", "capture", "no", read_truth, "yes",
+        "whether everybody must present a token, this machine's own programs and captured traffic included: yes or no",
     ),
     Setting(
         "server",
@@ -251,6 +256,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: int = 8377
     token: str | None = None
+    require_token: bool = False
     server: str | None = None
     anthropic_upstream: str = "https://api.anthropic.com"
     openai_upstream: str = "https://api.openai.com"
@@ -306,9 +312,7 @@ def load(flags: Mapping[str, str | None], environment: Mapping[str, str], file: 
     if (database := environment.get("DATABASE_URL", "")).startswith(("postgresql://", "postgres://")):
         values.setdefault("store", database.replace("postgres://", "postgresql://", 1))
     values.setdefault("store", f"sqlite:{user_folder('data', environment) / 'ramify.db'}")
-    settings = Settings(**values, projects=read_projects(document, place))
-    check_exposure(settings)
-    return settings
+    return Settings(**values, projects=read_projects(document, place))
 
 
 def checked(setting: Setting, text: str, origin: str) -> object:
@@ -321,12 +325,12 @@ def checked(setting: Setting, text: str, origin: str) -> object:
         ) from None
 
 
-def check_exposure(settings: Settings) -> None:
+def check_exposure(settings: Settings, has_tokens: bool) -> None:
     """What agents said is private: nobody else on the network may read it only because a host was typed."""
-    if settings.token is None and not is_loopback(settings.host):
+    if settings.token is None and not has_tokens and not is_loopback(settings.host):
         raise UserMistake(
             f"host {settings.host!r} lets other machines in, and no token protects what is recorded",
-            "set one with --token TEXT or RAMIFY_TOKEN, or use --host 127.0.0.1",
+            "make one with ramify token create, set one with RAMIFY_TOKEN, or use --host 127.0.0.1",
         )
 
 

@@ -8,7 +8,7 @@ from ramify.cli.commands import BY_NAME as COMMANDS
 from ramify.cli.reference import parser_of
 from ramify.cli.session import load_settings
 from ramify.model.mistake import UserMistake
-from ramify.settings import SETTINGS, Settings, load, user_folder
+from ramify.settings import SETTINGS, Settings, check_exposure, load, user_folder
 
 AGENT_WANTED = "must be NAME=URL, a name of letters, digits and . _ ~ - and an http address"
 
@@ -79,14 +79,18 @@ def test_agents_are_named_by_flags_by_a_variable_or_in_the_file(tmp_path: Path) 
 
 
 def test_a_host_that_others_can_reach_needs_a_token() -> None:
-    with pytest.raises(UserMistake, match="--token TEXT or RAMIFY_TOKEN"):
-        load({"host": "0.0.0.0"}, {"HOME": "/nowhere"})
-    assert load({"host": "0.0.0.0", "token": "secret"}, {"HOME": "/nowhere"}).address == "http://127.0.0.1:8377"
+    bare = load({"host": "0.0.0.0"}, {"HOME": "/nowhere"})
+    with pytest.raises(UserMistake, match="ramify token create, set one with RAMIFY_TOKEN"):
+        check_exposure(bare, has_tokens=False)
+    check_exposure(bare, has_tokens=True)
+    protected = load({"host": "0.0.0.0", "token": "secret"}, {"HOME": "/nowhere"})
+    check_exposure(protected, has_tokens=False)
+    assert protected.address == "http://127.0.0.1:8377"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
 def test_a_host_of_this_machine_needs_none(host: str) -> None:
-    assert load({"host": host}, {"HOME": "/nowhere"}).host == host
+    check_exposure(load({"host": host}, {"HOME": "/nowhere"}), has_tokens=False)
 
 
 def test_a_project_can_have_its_own_window(tmp_path: Path) -> None:

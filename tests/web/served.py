@@ -8,12 +8,14 @@ from typing import Any
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from ramify.access import Access
 from ramify.event_log import EventLog
 from ramify.hub import News
 from ramify.ingest import Ingest
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation
 from ramify.query.service import Ambiguous, Answer, BadQuestion, NotFound, Questions
+from ramify.settings import Settings
 from ramify.storage.base import StoreDown
 from ramify.storage.sqlite import open_sqlite
 from ramify.web.app import make_app
@@ -111,7 +113,7 @@ class Small:
         self.questions = HandMade()
         self.hub = Feed()
         self.demonstration = Silent()
-        self.token = token
+        self.access = Access(self.questions.store, Settings(store="memory:", token=token), self.clock)
         self.acts: list[tuple[str, ...]] = []
         self.observed: list[Observation] = []
         self.problem: StoreDown | None = None

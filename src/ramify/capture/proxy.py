@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from aiohttp import web
-from multidict import istr
 
 from ramify.capture.pool import LONGEST_FIELD, MOST_FIELDS, READ_BUFFER, Pool
 from ramify.capture.relay import Outgoing, Refusal, Relay
 from ramify.capture.tee import Asked, Exchange, Sink, Watch
+from ramify.whose import project_of
 
 SERVER_OPTIONS: Final[dict[str, Any]] = {
     "handler_cancellation": True,
@@ -27,7 +27,6 @@ SERVER_OPTIONS: Final[dict[str, Any]] = {
 }
 """Keyword arguments for `aiohttp.web.AppRunner`. Other routes must unpack compressed bodies themselves."""
 
-PROJECT = istr("x-ramify-project")
 BODY_LIMIT = 64 * 2**20
 
 
@@ -74,7 +73,7 @@ class Proxy:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         path = target(request.raw_path, self._provider.prefix)
-        project = request.headers.get(PROJECT) or self._project
+        project = project_of(request, self._project)
         asked = Asked(self._new_id(), project, request.method, path, request.raw_headers)
         outgoing = Outgoing(request.method, self._pool.base_path + path, request.raw_headers)
         return await self._relay.carry_out(request, outgoing, Exchange(asked, self._watch))

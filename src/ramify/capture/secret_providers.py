@@ -22,6 +22,7 @@ LETTERS, WORD, HEX = "[A-Za-z0-9]", r"[\w-]", "[0-9a-f]"
 UUID = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 
 PREFIXES = (
+    Prefix("ramify-token", "rmf_", LETTERS + "{40,}"),
     Prefix("groq-key", "gsk_", LETTERS + "{40,}"),
     Prefix("xai-key", "xai-", LETTERS + "{60,}"),
     Prefix("perplexity-key", "pplx-", LETTERS + "{40,}"),

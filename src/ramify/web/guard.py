@@ -1,24 +1,25 @@
 """Who may ask. On this machine everybody; web pages opened on it, and other machines, only with good reason.
 
-- A page can point its own name at 127.0.0.1 and then read what is answered (DNS rebinding). So, without a
-  token, only names of this machine are accepted as Host.
+- A page can point its own name at 127.0.0.1 and then read what is answered (DNS rebinding). So, where nobody has to say
+  who they are, only names of this machine are accepted as Host.
 - A page can send requests without reading the answer. So acts need an Origin that is our own, or none at all.
-- With a token, every question and act needs it, as `Authorization: Bearer`; never in an address, where it
-  would be logged and remembered. Captured traffic uses that header for its own upstream, so there it is
+- Where somebody has to, every question and act needs a token as `Authorization: Bearer`; never in an address, where
+  it would be logged and remembered. Captured traffic uses that header for its own upstream, so there it is
   `x-ramify-token`, and only when the traffic comes from outside.
 - An agent on this machine often asks for no credential at all. So, unlike a model's API, agents are kept from foreign
   pages and foreign names; pages of this machine may talk to them.
 """
 
-import hmac
 import ipaddress
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from ramify.model.identity import LOCAL
+from ramify.model.identity import LOCAL, Identity
+from ramify.model.token import PREFIX
 from ramify.web.errors import Refused
-from ramify.web.served import AGENTS, CAPTURED, IDENTITY, RAMIFY, Serve
+from ramify.web.served import AGENTS, CAPTURED, IDENTITY, NEEDED, RAMIFY, Access, Needed, Serve
+from ramify.whose import PROJECT, WHOSE
 
 CAPTURE_TOKEN = "x-ramify-token"
 SAFE = {"GET", "HEAD", "OPTIONS"}
@@ -52,13 +53,12 @@ def same_origin(origin: str, host: str) -> bool:
         return False
 
 
-def equal(given: str, token: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode())
+# -- from where ------------------------------------------------------------------------------------------------------------
 
 
-def check_host(request: web.Request, token: str | None) -> None:
+def check_host(request: web.Request, access: Access) -> None:
     host = request.headers.get("host", "")
-    if token is None and not is_local(host_name(host)):
+    if not access.guarded and not is_local(host_name(host)):
         raise Refused(
             403,
             "foreign_host",
@@ -81,29 +81,6 @@ def check_origin(request: web.Request) -> None:
         )
 
 
-def check_bearer(request: web.Request, token: str | None) -> None:
-    if token is None:
-        return
-    scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not equal(given.strip(), token):
-        wrong = "The token is wrong" if given else "A token is needed"
-        raise Refused(401, "unauthorized", wrong, "Send the header Authorization: Bearer <token>")
-
-
-def check_capture(request: web.Request, token: str | None) -> None:
-    """Traffic that arrives at a loopback address comes from this machine."""
-    address = request.transport.get_extra_info("sockname") if request.transport else None
-    if not isinstance(address, tuple) or is_local(str(address[0])):
-        return
-    if token is None or not equal(request.headers.get(CAPTURE_TOKEN, ""), token):
-        raise Refused(
-            401,
-            "unauthorized",
-            "Traffic from other machines needs a token",
-            f"Send the header {CAPTURE_TOKEN}: <token>",
-        )
-
-
 def check_page(request: web.Request) -> None:
     origin = request.headers.get("origin")
     if request.method in SAFE or origin is None or is_local(host_name(origin.partition("://")[2])):
@@ -112,18 +89,92 @@ def check_page(request: web.Request) -> None:
         raise Refused(403, "foreign_origin", f'A page of "{origin}" may not talk to this agent', "Use a client, or a page of this machine")
 
 
+def is_outside(request: web.Request) -> bool:
+    """Traffic that arrives at a loopback address comes from this machine."""
+    address = request.transport.get_extra_info("sockname") if request.transport else None
+    return isinstance(address, tuple) and not is_local(str(address[0]))
+
+
+# -- who -------------------------------------------------------------------------------------------------------------------
+
+
+async def asked_by(request: web.Request, access: Access) -> Identity:
+    """A token of ours that opens nothing is refused also where none is needed: whoever sends it means to be somebody."""
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    secret = given.strip() if scheme.lower() == "bearer" else ""
+    if not access.guarded and not secret.startswith(PREFIX):
+        return LOCAL
+    found = await access.identify(secret) if secret else None
+    if found is None:
+        wrong = "The token is wrong, revoked or has expired" if given else "A token is needed"
+        raise Refused(401, "unauthorized", wrong, "Send the header Authorization: Bearer <token>")
+    return found
+
+
+async def captured_by(request: web.Request, access: Access) -> Identity:
+    """A client that is only watched must not suffer: on this machine a token that opens nothing counts as none."""
+    given = request.headers.get(CAPTURE_TOKEN, "")
+    found = await access.identify(given) if given else None
+    if found is not None:
+        return found
+    if access.strict or is_outside(request):
+        wrong = "The token is wrong, revoked or has expired" if given else "Traffic that is captured here needs a token"
+        raise Refused(401, "unauthorized", wrong, f"Send the header {CAPTURE_TOKEN}: <token>")
+    return LOCAL
+
+
+def check_scope(identity: Identity, needed: Needed) -> None:
+    if needed == "open" or identity.may(needed):
+        return
+    has = ", ".join(sorted(identity.scopes)) or "none"
+    raise Refused(403, "missing_scope", f'This needs the scope "{needed}"; "{identity.name}" has {has}', "Ask for a token that has it, too")
+
+
+def project_brought(request: web.Request, identity: Identity, default: str) -> str:
+    """Whose the data is that a request brings along."""
+    named = request.headers.get(PROJECT, "")
+    if identity.projects is None:
+        return named or default
+    if named and not identity.sees(named):
+        raise Refused(403, "foreign_project", f'"{identity.name}" may not add to the project "{named}"', f"Send another {PROJECT}, or none")
+    if named or len(identity.projects) == 1:
+        return named or next(iter(identity.projects))
+    if identity.sees(default):
+        return default
+    own = ", ".join(sorted(identity.projects))
+    raise Refused(403, "foreign_project", f'"{identity.name}" has several projects', f"Say which with the header {PROJECT}: {own}")
+
+
 @web.middleware
 async def guard(request: web.Request, handler: Serve) -> web.StreamResponse:  # the name is aiohttp's
-    token = request.app[RAMIFY].token
-    request[IDENTITY] = LOCAL
-    if request.match_info.route in request.app[CAPTURED]:
-        check_capture(request, token)
-        if request.match_info.route in request.app[AGENTS]:
-            check_host(request, token)
-            check_page(request)
-        return await handler(request)
-    check_host(request, token)
-    check_origin(request)
-    if request.path.startswith("/api"):
-        check_bearer(request, token)
+    ramify, route = request.app[RAMIFY], request.match_info.route
+    captured = route in request.app[CAPTURED]
+    if not captured or route in request.app[AGENTS]:
+        check_host(request, ramify.access)
+    if route in request.app[AGENTS]:
+        check_page(request)
+    elif not captured:
+        check_origin(request)
+    needed = needed_for(request, captured)
+    request[IDENTITY] = identity = await whoever(request, needed, captured)
+    check_scope(identity, needed)
+    if needed == "capture":
+        request[WHOSE] = project_brought(request, identity, ramify.project)
     return await handler(request)
+
+
+def needed_for(request: web.Request, captured: bool) -> Needed:
+    """What is no address of ours is answered like one that is: strangers learn nothing by trying. The page itself holds no data."""
+    if captured:
+        return "capture"
+    return request.app[NEEDED].get(request.match_info.route) or ("read" if request.path.startswith("/api") else "open")
+
+
+async def whoever(request: web.Request, needed: Needed, captured: bool) -> Identity:
+    access = request.app[RAMIFY].access
+    if needed == "open":
+        return NOBODY if access.guarded else LOCAL
+    return await (captured_by if captured else asked_by)(request, access)
+
+
+NOBODY = Identity("nobody", frozenset(), frozenset())

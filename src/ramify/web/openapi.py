@@ -49,6 +49,10 @@ def operation(route: Route) -> Document:
             "default": {"description": "what was wrong, and what to do", "content": content("Error")},
         },
     }
+    if route.scope == "open":
+        described["security"] = [{}]
+    else:
+        described["security"] = [{}, {"token": [route.scope]}]
     if route.takes:
         schema = {"$ref": SCHEMAS + route.takes}
         described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}

@@ -16,6 +16,7 @@ from ramify.protocols.otel import protobuf
 from ramify.protocols.otel.request import Export, Signal, read_json, read_protobuf
 from ramify.storage.base import StoreDown
 from ramify.web.served import RAMIFY, Serve, Served
+from ramify.whose import project_of
 
 LARGEST = 64 * 2**20
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
@@ -23,7 +24,6 @@ REJECTED = {"traces": "rejectedSpans", "logs": "rejectedLogRecords"}
 CODES = {400: 3, 413: 8, 415: 3, 503: 14}  # of google.rpc: INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNAVAILABLE
 RETRY_SECONDS = "5"
 THREADS = 8  # each waits for a commit
-PROJECT = "x-ramify-project"
 WORKERS: web.AppKey[ThreadPoolExecutor] = web.AppKey("otlp")
 
 
@@ -71,7 +71,7 @@ async def read(request: web.Request, signal: str) -> Sent:
     if encoding not in ("identity", "", "gzip", "deflate"):
         raise Wrong(415, f"{encoding} is not read here: send gzip, deflate or nothing")
     ramify = request.app[RAMIFY]
-    project = request.headers.get(PROJECT) or ramify.project
+    project = project_of(request, ramify.project)
     return Sent(signal, request.content_type, encoding, project, await whole(request))
 
 

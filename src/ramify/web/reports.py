@@ -10,11 +10,11 @@ from ramify.model.mistake import UserMistake
 from ramify.model.reported import decode_records, hook_record
 from ramify.web.answering import EXECUTOR, bounded_body, json_body
 from ramify.web.served import RAMIFY, Served
+from ramify.whose import project_of
 
 log = logging.getLogger("ramify.web")
 LARGEST_BATCH = 64 * 2**20
 LARGEST_HOOK = 64 * 2**20
-PROJECT = "x-ramify-project"
 NOTHING = b"{}"
 """An answer to a hook may tell the client to do something. This one never does."""
 
@@ -22,13 +22,13 @@ NOTHING = b"{}"
 async def records(request: web.Request) -> web.StreamResponse:
     body = await json_body(request, LARGEST_BATCH)
     loop = asyncio.get_running_loop()
-    taken = await loop.run_in_executor(request.app[EXECUTOR], take_records, request.app[RAMIFY], body)
+    taken = await loop.run_in_executor(request.app[EXECUTOR], take_records, request.app[RAMIFY], body, project_of(request, request.app[RAMIFY].project))
     return web.json_response({"taken": taken})
 
 
-def take_records(ramify: Served, body: bytes) -> int:
+def take_records(ramify: Served, body: bytes, project: str) -> int:
     try:
-        batch = decode_records(body, ramify.project)
+        batch = decode_records(body, project)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         hint = 'Send JSON: {"records": [{"id", "at", "source", "format", "body"}, …]}'
         raise UserMistake(f"The body holds no records: {error}", hint) from None
@@ -42,7 +42,7 @@ async def hook(request: web.Request) -> web.StreamResponse:
     try:
         body = await bounded_body(request, LARGEST_HOOK)
         ramify = request.app[RAMIFY]
-        ramify.observe(hook_record(body, request.headers.get(PROJECT) or ramify.project, ramify.clock()))
+        ramify.observe(hook_record(body, project_of(request, ramify.project), ramify.clock()))
     except UserMistake as mistake:
         log.warning("a hook was not kept: %s", mistake)
     return web.Response(body=NOTHING, content_type="application/json")

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from ramify.model.mistake import UserMistake
 from ramify.query.service import Answer
-from ramify.web.served import Serve, Served
+from ramify.web.served import Needed, Serve, Served
 
 MOST = 100_000
 
@@ -44,6 +44,7 @@ Respond = Callable[[Asked], Answer | Download]
 class Route(NamedTuple):
     method: str
     path: str
+    scope: Needed  # what the asker must be allowed; "open": nothing, and it tells nothing
     answer: Respond | Serve  # a plain function is run in a thread; a coroutine function answers by itself
     summary: str
     shape: str  # a name of `shapes.py`; "" where the answer is no JSON

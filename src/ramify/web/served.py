@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from aiohttp import web
 
 from ramify.model.entity import EventSession, Logged
-from ramify.model.identity import Identity
+from ramify.model.identity import Identity, Scope
 from ramify.model.observation import Observation
 from ramify.query.events import Wanted
 from ramify.query.service import Answer, Questions
@@ -17,6 +17,7 @@ Batch = tuple[int, list[dict[str, Any]]]
 """The log's sequence number, and what changed up to it."""
 
 Serve = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Needed = Scope | Literal["open"]
 
 
 class Hub(Protocol):
@@ -80,6 +81,20 @@ class Exports(Protocol):
     def previewed(self, id: str, wish: Mapping[str, Any]) -> Answer: ...
 
 
+class Access(Protocol):
+    """Who holds which token."""
+
+    @property
+    def guarded(self) -> bool:
+        """Everybody must say who they are; else whoever reaches us is this machine's own user."""
+
+    @property
+    def strict(self) -> bool:
+        """So must captured traffic of this machine."""
+
+    async def identify(self, secret: str) -> Identity | None: ...
+
+
 class Served(Protocol):
     @property
     def questions(self) -> Questions: ...
@@ -104,7 +119,7 @@ class Served(Protocol):
         """Signs what is given to callers of the event log."""
 
     @property
-    def token(self) -> str | None: ...
+    def access(self) -> Access: ...
     @property
     def project(self) -> str: ...
     def clock(self) -> int:
@@ -137,5 +152,6 @@ class Served(Protocol):
 
 CAPTURED: web.AppKey[frozenset[web.AbstractRoute]] = web.AppKey("captured")
 AGENTS: web.AppKey[frozenset[web.AbstractRoute]] = web.AppKey("agents")
+NEEDED: web.AppKey[dict[web.AbstractRoute, Needed]] = web.AppKey("needed")
 RAMIFY: web.AppKey[Served] = web.AppKey("ramify")
 IDENTITY: web.RequestKey[Identity] = web.RequestKey("identity")

@@ -8,8 +8,9 @@ from aiohttp import hdrs, web
 from multidict import istr
 
 from ramify.capture.a2a.agent import Agent
-from ramify.capture.proxy import BODY_LIMIT, PROJECT
+from ramify.capture.proxy import BODY_LIMIT
 from ramify.capture.tee import Asked, Sink, Watch
+from ramify.whose import project_of
 
 PREFIX = "/a2a/"
 PLACE = re.compile(r"/a2a/([^/?#]*)([^#]*)")
@@ -54,7 +55,7 @@ class Agents:
         if place is None or agent is None:
             return self._unknown(name)
         rest = place[2]
-        project = request.headers.get(PROJECT) or self._project
+        project = project_of(request, self._project)
         shown = rest if rest.startswith("/") else "/" + rest
         asked = Asked(self._new_name(), project, request.method, shown, request.raw_headers)
         return await agent.handle(request, asked, rest, f"{own_address(request)}{PREFIX}{name}")

@@ -1,0 +1,75 @@
+"""Who holds which token, as a server knows it: never older than a second while the store can be read, and no question to
+it for each request. While the store is away, what was known last goes on to count."""
+
+import asyncio
+import hmac
+import logging
+import time
+from collections.abc import Callable
+
+from ramify.model.identity import SCOPES, Identity
+from ramify.model.token import Token, digest_of
+from ramify.settings import Settings, is_loopback
+from ramify.storage.base import Store, StoreDown
+from ramify.tokens import new_secret, read_tokens
+
+log = logging.getLogger("ramify")
+FRESH_SECONDS = 1.0
+PATIENCE_SECONDS = 0.25  # how long a request waits for a list that is being read; after that the last one has to do
+
+
+class Access:
+    """`guarded`: everybody must say who they are; `strict`: captured traffic of this machine, too. `own` is the secret
+    with which the server talks to itself; it is made anew each time, and nobody else knows it."""
+
+    def __init__(self, store: Store, settings: Settings, clock: Callable[[], int]) -> None:
+        self.guarded = is_guarded(settings)
+        self.strict = settings.require_token
+        self.own = new_secret()
+        self._store = store
+        self._clock = clock
+        self._fixed = [(digest_of(self.own), Identity("ramify", frozenset(SCOPES)))]
+        if settings.token is not None:
+            self._fixed.append((digest_of(settings.token), Identity("token", frozenset(SCOPES))))
+        self._tokens: dict[bytes, Token] = {}
+        self._read_at = float("-inf")
+        self._reading: asyncio.Task[None] | None = None
+        self._away = False
+
+    async def identify(self, secret: str) -> Identity | None:
+        await self._refresh()
+        return self.of(digest_of(secret))
+
+    def of(self, digest: bytes) -> Identity | None:
+        for fixed, identity in self._fixed:
+            if hmac.compare_digest(fixed, digest):
+                return identity
+        token = self._tokens.get(digest)
+        return token.identity if token is not None and token.opens(digest, self._clock()) else None
+
+    async def _refresh(self) -> None:
+        if time.monotonic() - self._read_at < FRESH_SECONDS:
+            return
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.create_task(asyncio.to_thread(self.read))
+        done, _ = await asyncio.wait({self._reading}, timeout=PATIENCE_SECONDS)
+        for reading in done:
+            reading.result()
+
+    def read(self) -> None:
+        asked_at = time.monotonic()
+        try:
+            tokens = read_tokens(self._store)
+        except StoreDown as problem:
+            if not self._away:
+                log.warning("tokens cannot be read, those known last go on to count: %s", problem)
+            self._away = True
+            return
+        known: dict[bytes, Token] = {}
+        for token in tokens:
+            known |= {digest: token for digest in (token.digest, token.earlier) if digest}
+        self._tokens, self._read_at, self._away = known, asked_at, False
+
+
+def is_guarded(settings: Settings) -> bool:
+    return settings.token is not None or settings.require_token or not is_loopback(settings.host)
