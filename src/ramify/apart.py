@@ -10,14 +10,14 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from ramify.ingest import Ingest, Prices
+from ramify.ingest import Ingest, Log, Prices
 from ramify.linking.world import FOREVER, NEWEST, Rules
 from ramify.members import MOST, Members
 from ramify.model import ids
 from ramify.model.entity import TABLES, Call, Entity, Message, Task, ToolCall
 from ramify.model.observation import Observation
 from ramify.model.tally import Tally, moved
-from ramify.rebuild import BATCH, moved_keys, side_by_side
+from ramify.rebuild import BATCH, Kept, moved_keys, side_by_side
 from ramify.scopes import is_plain
 from ramify.storage.base import Changes, Entry, Store
 from ramify.storage.sqlite import Sqlite
@@ -83,6 +83,7 @@ class Difference(Struct, frozen=True):
     gone_refs: list[Any]
     new_refs: list[Any]
     gone_unreadable: list[str]
+    new_unreadable: list[tuple[str, int, str]]
 
 
 class Apart:
@@ -111,11 +112,12 @@ class Apart:
     def seen(self) -> list[Observation]:
         return [seen for _, seen in sorted(self._seen.values(), key=lambda one: one[0])]
 
-    def difference(self, gone: Iterable[str]) -> Difference:
-        """Rows and keys with all of it, and without what goes; nothing outside may be touched by either."""
-        out = set(gone)
+    def difference(self, kept: Kept, log: Log | None = None) -> Difference:
+        """Rows and keys of all of it as it is, and of what is kept of it; nothing outside may be touched by either. `log` is what
+        the log will be, where it is not only shorter."""
         for _ in range(ROUNDS):
-            whole, rest = self._derived(self.seen), self._derived([seen for seen in self.seen if seen.id not in out])
+            rest_of_it = [one for seen in self.seen if (one := kept(seen)) is not None]
+            whole, rest = self._derived(self.seen, self._store), self._derived(rest_of_it, log or self._store)
             try:
                 marks = len(self._marks)
                 found = self._outside(whole) | self._outside(rest)
@@ -129,11 +131,11 @@ class Apart:
                 rest.close()
         raise Entangled("it hangs together with ever more")
 
-    def _derived(self, seen: list[Observation]) -> Watched:
+    def _derived(self, seen: list[Observation], log: Log) -> Watched:
         self._count += 1
         scratch = Watched(self._folder, f"apart{self._count}")
         scratch.append((), Changes(keys=dict(self._marks)))
-        ingest = Ingest(scratch, self._rules, self._prices, log=self._store)
+        ingest = Ingest(scratch, self._rules, self._prices, log=log)
         for start in range(0, len(seen), BATCH):
             ingest.derive(seen[start : start + BATCH])
         return scratch
@@ -213,13 +215,13 @@ class Apart:
                 if was != now:
                     rows[table, row.id] = self._replaced(table, row.id, was, now)
         was_refs, now_refs = refs_in(whole), refs_in(rest)
-        lost = {id for id, _, _ in whole.unreadable(1 << 30)} - {id for id, _, _ in rest.unreadable(1 << 30)}
+        was_unread, now_unread = set(whole.unreadable(1 << 30)), set(rest.unreadable(1 << 30))
         keys = dict(moved_keys(whole, rest))
         for key, _, ref in keys:
             if not ref:
                 self._mark(key)
-        return Difference(rows, keys, sorted(was_refs - now_refs), sorted(now_refs - was_refs), sorted(lost))
-
+        lost = sorted(id for id, _, _ in was_unread - now_unread)
+        return Difference(rows, keys, sorted(was_refs - now_refs), sorted(now_refs - was_refs), lost, sorted(now_unread - was_unread))
 
     def _replaced(self, table: str, id: str, was: Entity | None, now: Entity | None) -> Entity | None:
         """Sums of days are others' as well, and can be taken apart; no other row is anybody else's."""

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ramify.acts import correction, preview
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.formats import sources
+from ramify.capture.redact import VERSION
 from ramify.copying import copy
 from ramify.event_log import EventLog
 from ramify.exporting.offer import Exports
@@ -31,7 +32,7 @@ from ramify.rebuild import rebuild
 from ramify.scopes import told_conversation
 from ramify.settings import Settings, load
 from ramify.storage.base import Store, StoreDown
-from ramify.wiring import bounds_of, bring_up, drain_spool, now, open_store, prices_of, rules_of, taken_by
+from ramify.wiring import bounds_of, bring_up, drain_spool, now, open_store, prices_of, rules_of, taken_by, waiting
 from ramify.wiring import watched as watched
 
 if TYPE_CHECKING:
@@ -204,6 +205,27 @@ class Ramify:
         if not dry_run:
             self._index()
         return {**answer, "seq": self.store.seq()}
+
+    def redact(self, sought: Answer, dry_run: bool, progress: Progress, by: str = "command") -> Answer:
+        """Out of everything stored: what today's rules find, or what was sought, by `rules`, `patterns` and `texts`."""
+        from ramify.capture.chosen import chosen
+        from ramify.redacting import Order, look, redact
+
+        search = chosen(**sought) if any(sought.values()) else None
+        order = Order(search or Cleaner(), now(), by, 0 if search else VERSION, self.settings.project or "")
+        if dry_run:
+            return {**look(self.store, order, progress), "dry_run": True}
+        self.bring_up()
+        with taken_by(self.store):
+            drain_spool(self.settings, self.ingest)
+            answer = redact(self.store, self.rules, self.prices, order, progress)
+        self._index()
+        return {**answer, "dry_run": False, "waiting": waiting(self.settings), "seq": self.store.seq()}
+
+    def redactions(self) -> Answer:
+        from ramify.redacting import notes as redacted
+
+        return {"items": redacted(self.store), "next": None, "seq": self.store.seq()}
 
     def reconcile(self, agents: dict[str, str] | None = None) -> Answer:
         """Asks the agents about every open task: of the event log, and of A2A agents that were named."""

@@ -17,11 +17,12 @@ from ramify.linking.world import Rules
 from ramify.model.observation import Correction, Observation
 from ramify.model.token import FACT, later
 from ramify.rebuild import differences
+from ramify.redaction import RULES
 from ramify.storage.base import Store
 
 BATCH = 200
 OWN = (
-    "identity", "raw_bytes", "outdated", "indexed", "last_seq", "unswept", "lease:", "copied:", "server:", "login:", "views", "layout", "totals",
+    "identity", "raw_bytes", "outdated", "indexed", "last_seq", "unswept", "unwiped", "lease:", "copied:", "server:", "login:", "views", "layout", "totals",
 )  # facts about a store itself
 Progress = Callable[[int, int], None]
 
@@ -49,6 +50,7 @@ def copy(source: Store, target: Store, rules: Rules, prices: Prices, progress: P
     ingest = Ingest(target, rules, prices)
     after, total = int(target.fact(mark) or 0), source.seq()
     _copy_facts(source, target)
+    _oldest_rules(source, target)
     taken = 0
     batch: list[Observation] = []
     for seq, seen in _until(source, after, total):
@@ -77,6 +79,13 @@ def _copy_facts(source: Store, target: Store) -> None:
         if isinstance(value, bytes) and isinstance(there, bytes):
             taken[name] = later(value, there)
     target.set_facts(taken)
+
+
+def _oldest_rules(source: Store, target: Store) -> None:
+    """What is copied is not searched again: the copy is as clean as the less clean of both."""
+    known, given = target.fact(RULES), source.fact(RULES)
+    if known is not None and int(known) > int(given or 0):
+        target.set_fact(RULES, int(given or 0))
 
 
 def verify(source: Store, target: Store, last: int) -> dict[str, Any]:

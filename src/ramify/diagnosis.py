@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ramify.capture.redact import VERSION
+from ramify.redaction import RULES
 from ramify.settings import Settings
 from ramify.spool import glance
 from ramify.storage.base import Store, StoreDown
@@ -31,6 +33,7 @@ def checks(store: Store, settings: Settings) -> Iterator[Check]:
     yield from _space(store)
     yield from _size(store, settings)
     yield from _spool(settings)
+    yield _redaction(store)
     yield _unreadable(store)
     yield _server(settings)
     yield _upstream(settings)
@@ -89,6 +92,14 @@ def _spool(settings: Settings) -> Iterator[Check]:
         yield found("spool", "warn", f"{waiting} observations wait in the spool", "ramify serve stores them when the store is back")
     else:
         yield found("spool", "ok", "nothing waits in the spool")
+
+
+def _redaction(store: Store) -> Check:
+    known = int(store.fact(RULES) or 0)
+    if known >= VERSION or not store.seq():
+        return found("secrets", "ok", f"searched by the rules of this version ({VERSION})")
+    said = f"the store was searched by rules {known}, these are {VERSION}" if known else "nobody knows by which rules the store was searched"
+    return found("secrets", "warn", said, "see what newer rules find: ramify redact --dry-run")
 
 
 def _unreadable(store: Store) -> Check:

@@ -23,7 +23,7 @@ from ramify.linking.world import Rules
 from ramify.model.entity import TABLES, Call, Entity
 from ramify.model.moment import iso
 from ramify.model.observation import Correction, Observation
-from ramify.rebuild import BATCH, Progress, moved_keys, side_by_side
+from ramify.rebuild import Progress, moved_keys, replay, side_by_side
 from ramify.storage.base import Changes, Ref, Store, StoreDown
 from ramify.storage.sqlite import Sqlite
 from ramify.storage.sweeping import sweep
@@ -80,6 +80,9 @@ class Going:
             self.counts[id] += 1
         return taken
 
+    def rest(self, seen: Observation) -> Observation | None:
+        return None if self.takes(seen) else seen
+
     def shape(self) -> dict[str, Any]:
         return {"observations": len(self.ids), "bytes": self.bytes, "shared": self.shared}
 
@@ -127,9 +130,7 @@ def _narrowly(store: Store, rules: Rules, prices: Prices, wish: Wish, note: Note
             going, found = _planned(store, Apart(store, rules, prices, folder), wish)
         _drop_words(store, going, found)
         store.forget(going.ids)
-        _put_rows(store, found.rows)
-        store.append((), Changes(keys=found.keys, refs=tuple(Ref(*one) for one in found.new_refs)))
-        store.unlist(found.gone_refs, found.gone_unreadable)
+        put_apart(store, found)
         _remember(store, going, note)
     return going
 
@@ -160,7 +161,8 @@ def _planned(store: Store, apart: Apart, wish: Wish) -> tuple[Going, Difference]
             apart.take_in([one.id])
     if 2 * len(apart.seen) > store.count("observations") > SMALL:
         raise Entangled("it is most of the log")
-    return going, apart.difference(going.ids)
+    gone = set(going.ids)
+    return going, apart.difference(lambda seen: None if seen.id in gone else seen)
 
 
 def clean(store: Store) -> dict[str, Any]:
@@ -193,31 +195,14 @@ def _without(
 ) -> Going:  # fmt: skip
     going = Going(store, wish)
     ingest = Ingest(scratch, rules, prices, log=store)
-    last = _derive(store, ingest, going, 0, progress)
+    last = replay(store, ingest, 0, progress, going.rest)
     with store.exclusive():
-        _derive(store, ingest, going, last, progress)
+        replay(store, ingest, last, progress, going.rest)
         store.search.clear()  # first: an empty index fills itself, a wrong one stays wrong
         store.forget(going.ids)
         put_difference(store, scratch)
         _remember(store, going, note)
     return going
-
-
-def _derive(store: Store, ingest: Ingest, going: Going, after: int, progress: Progress) -> int:
-    total = store.seq()
-    batch: list[Observation] = []
-    for seq, seen in store.observations(after):
-        after = seq
-        if not going.takes(seen):
-            batch.append(seen)
-        if len(batch) >= BATCH:
-            ingest.derive(batch)
-            batch = []
-            progress(after, total)
-    if batch:
-        ingest.derive(batch)
-    progress(total, total)
-    return after
 
 
 def _remember(store: Store, going: Going, note: Note) -> None:
@@ -227,6 +212,14 @@ def _remember(store: Store, going: Going, note: Note) -> None:
     facts[UNSWEPT] = 1
     facts["raw_bytes"] = max(0, int(store.fact("raw_bytes") or 0) - going.bytes)
     store.set_facts(facts)
+
+
+def put_apart(store: Near, found: Difference) -> None:
+    """What was derived by itself, in place of what it was."""
+    _put_rows(store, found.rows)
+    store.unlist(found.gone_refs, found.gone_unreadable)
+    refs = tuple(Ref(*one) for one in found.new_refs)
+    store.append((), Changes(keys=found.keys, refs=refs, unreadable=tuple(found.new_unreadable)))
 
 
 # -- only what differs -----------------------------------------------------------------------------------------------------

@@ -48,10 +48,16 @@ class Prices(Struct, frozen=True):
     version: str = ""
 
 
+class Log(Protocol):
+    """Where observations are read."""
+
+    def observation(self, id: str) -> Observation | None: ...
+
+
 class Reader:
     """Reads rows from the store and, where a call must be judged again, its events from the log."""
 
-    def __init__(self, store: Store, log: Store | None = None) -> None:
+    def __init__(self, store: Store, log: Log | None = None) -> None:
         self.store = store
         self.log = log or store
         self.bodies = {api.name: Bodies(api) for api in model_api.APIS}
@@ -119,7 +125,7 @@ class Reader:
 class Recent(Reader):
     """A reader that also knows what is in the batch at hand, before it is stored."""
 
-    def __init__(self, store: Store, log: Store | None = None) -> None:
+    def __init__(self, store: Store, log: Log | None = None) -> None:
         super().__init__(store, log)
         self.calls: dict[str, ModelCalled] = {}
         self.answers: dict[str, ModelAnswered] = {}
@@ -152,7 +158,7 @@ class Ingest:
         rules: Rules | None = None,
         prices: Prices | None = None,
         publish: Publish | None = None,
-        log: Store | None = None,
+        log: Log | None = None,
         redaction: Redaction | None = None,
     ) -> None:
         self.store = store

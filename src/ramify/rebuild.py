@@ -14,6 +14,8 @@ from ramify.storage.sqlite import Sqlite
 
 BATCH = 200
 Progress = Callable[[int, int], None]
+Kept = Callable[[Observation], Observation | None]
+"""What stays of an observation, where it is not all of it; None: nothing."""
 LEAST = (-(1 << 63), -1, "")
 PAGE = 5000
 COMPARED = (
@@ -27,9 +29,9 @@ def rebuild(store: Store, rules: Rules, prices: Prices, dry_run: bool, progress:
         scratch = Sqlite("scratch", str(Path(folder) / "scratch.db"), durable=False)
         try:
             ingest = Ingest(scratch, rules, prices, log=store)
-            last = _replay(store, ingest, 0, progress)
+            last = replay(store, ingest, 0, progress)
             with store.exclusive():  # what came meanwhile, and then nothing more until the new rows are in place
-                last = _replay(store, ingest, last, progress)
+                last = replay(store, ingest, last, progress)
                 moved, same = differences(store, scratch)
                 if not dry_run:
                     store.search.clear()  # first: an empty index fills itself, a wrong one stays wrong
@@ -43,12 +45,18 @@ def _folder(store: Store) -> str | None:
     return str(Path(store.path).parent) if store.path else None
 
 
-def _replay(store: Store, ingest: Ingest, after: int, progress: Progress) -> int:
+def as_it_is(seen: Observation) -> Observation | None:
+    return seen
+
+
+def replay(store: Store, ingest: Ingest, after: int, progress: Progress, kept: Kept = as_it_is) -> int:
+    """Derives what follows from the log behind a number, as far as it is kept; up to where that went."""
     total = store.seq()
     batch: list[Observation] = []
     for seq, seen in store.observations(after):
-        batch.append(seen)
         after = seq
+        if (one := kept(seen)) is not None:
+            batch.append(one)
         if len(batch) >= BATCH:
             ingest.derive(batch)
             batch = []

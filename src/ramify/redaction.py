@@ -6,10 +6,11 @@ from ramify.model.observation import Observation, Request, Response
 from ramify.model.piece import Layout
 
 Sent = TypeVar("Sent", Request, Response)
+RULES = "redaction"  # a fact of a store: the version of the oldest rules that anything in it was searched by; none: nobody knows
 
 
-class Redaction(Protocol):
-    """Secrets out, before anything is stored."""
+class Search(Protocol):
+    """Finds what must not stay, and puts a mark in its place."""
 
     def piece(self, raw: bytes) -> bytes: ...
     def observation(self, seen: Observation) -> Observation: ...
@@ -17,12 +18,16 @@ class Redaction(Protocol):
         """With clean headers and a clean address; the body is somebody else's."""
         ...
 
+
+class Redaction(Search, Protocol):
+    """Secrets out, before anything is stored."""
+
     def finds_nothing(self, seen: Response, blocks: list[dict[str, Any]]) -> bool:
         """Whether an answer, in its bytes and put together, holds no secret at all."""
         ...
 
 
-def is_clean(redaction: Redaction, layout: Layout) -> bool:
+def is_clean(redaction: Search, layout: Layout) -> bool:
     """Every piece is searched once; what stands between the pieces, unless all of it was in the body before."""
     for piece in layout.pieces[layout.common :]:
         if not piece.clean:

@@ -15,6 +15,7 @@ import msgspec
 
 from ramify.capture.allocator import reuse_memory
 from ramify.capture.cleaner import Cleaner
+from ramify.capture.redact import VERSION
 from ramify.capture.transcript import usual_folder
 from ramify.event_log import Bounds
 from ramify.following import Following, say_problems
@@ -27,8 +28,9 @@ from ramify.model.own_prices import parse_prices
 from ramify.model.prices import PRICES, PRICES_VERSION, Price, Tokens, price
 from ramify.pipeline import Pipeline
 from ramify.rebuild import rebuild
+from ramify.redaction import RULES
 from ramify.settings import USUAL, Settings, user_folder
-from ramify.spool import Spool
+from ramify.spool import Spool, glance
 from ramify.storage.base import Store, StoreDown
 from ramify.storage.opening import open_store as open_store
 from ramify.writer import Wire
@@ -53,7 +55,10 @@ def taken_by(store: Store) -> Iterator[None]:
 
 
 def bring_up(store: Store, rules: Rules, prices: Prices) -> None:
-    """What an older version has derived is derived again before anything is added to it; the log stays as it is."""
+    """What an older version has derived is derived again before anything is added to it; the log stays as it is. A store that
+    holds nothing yet is clean by whatever rules there are."""
+    if store.fact(RULES) is None and not store.seq():
+        store.set_fact(RULES, VERSION)
     if store.fact("outdated"):
         log.warning("the store was written by an older version: deriving its rows again from %d observations", store.seq())
         rebuild(store, rules, prices, False, lambda done, total: None)
@@ -151,6 +156,12 @@ def drain_spool(settings: Settings, ingest: Ingest) -> None:
     while len(spool) and (waiting := spool.read(200)):
         ingest.take(waiting)
         spool.drop(len(waiting))
+
+
+def waiting(settings: Settings) -> int:
+    """How many observations wait in the spool."""
+    folder = spool_folder(settings)
+    return glance(folder)[0] if folder is not None and folder.exists() else 0
 
 
 def process_name(pid: int) -> str:

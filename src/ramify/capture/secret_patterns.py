@@ -18,14 +18,14 @@ def json_web_token() -> Pattern:
     """Takes the whole first part in one go and then looks for the others, so that the work stays linear."""
     shape = re.compile(rb"eyJ[\w-]*+(\.[\w-]{4,}\.[\w-]{4,}(?:\.[\w-]*){0,2})?")
     replacement = mark("jwt")
-    return Pattern(shape, lambda match: replacement if match[1] else match[0])
+    return Pattern("jwt", shape, lambda match: replacement if match[1] else match[0])
 
 
 def login_in_base64() -> Pattern:
     """`auth` is as often the name of a method as that of a login, as settings for registries have it: the value decides."""
     shape = re.compile(rb'(auth\\*"\s*:\s*\\*")([A-Za-z0-9+/]{16,}={0,2})(?=\\*")')
     replacement = mark("authorization")
-    return Pattern(shape, lambda match: match[1] + replacement if is_random(match[2]) else match[0])
+    return Pattern("authorization", shape, lambda match: match[1] + replacement if is_random(match[2]) else match[0])
 
 
 PEM = r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"

@@ -8,6 +8,7 @@ Replace = Callable[["re.Match[bytes]"], bytes]
 
 
 class Pattern(NamedTuple):
+    kind: str
     shape: "re.Pattern[bytes]"
     replace: Replace
 
@@ -32,7 +33,7 @@ def bounded(prefix: str) -> str:
 def whole(kind: str, shape: str) -> Pattern:
     """A secret that its own letters give away."""
     replacement = mark(kind)
-    return Pattern(re.compile(shape.encode()), lambda match: replacement)
+    return Pattern(kind, re.compile(shape.encode()), lambda match: replacement)
 
 
 def outside_blobs(kind: str, shape: str) -> Pattern:
@@ -44,7 +45,7 @@ def outside_blobs(kind: str, shape: str) -> Pattern:
         inside = BLOB.fullmatch(before) or BLOB.match(match.string, match.end())
         return match[0] if inside else replacement
 
-    return Pattern(re.compile(shape.encode()), replace)
+    return Pattern(kind, re.compile(shape.encode()), replace)
 
 
 def after(kind: str, shape: str) -> Pattern:
@@ -56,4 +57,4 @@ def after(kind: str, shape: str) -> Pattern:
         head: bytes = match[1]
         return head + replacement + tail
 
-    return Pattern(re.compile(shape.encode()), replace)
+    return Pattern(kind, re.compile(shape.encode()), replace)

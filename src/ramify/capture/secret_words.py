@@ -40,11 +40,12 @@ class Word(NamedTuple):
 
     begins: "re.Pattern[bytes]"
     before: "re.Pattern[bytes]"
+    kind: str
     mark: bytes
 
 
 def word(begins: bytes, before: bytes, kind: bytes) -> Word:
-    return Word(re.compile(begins), re.compile(before + rb"\Z"), b"[redacted:" + kind + b"]")
+    return Word(re.compile(begins), re.compile(before + rb"\Z"), kind.decode(), b"[redacted:" + kind + b"]")
 
 
 PASSWORD = word(rb"passw(?:or)?d", rb"", b"password")
@@ -52,14 +53,16 @@ SECRET = word(rb"secret", rb"", b"secret")
 TOKEN = word(rb"token", rb"\Z" + b"".join(rb"(?<!" + each + rb")(?<!" + each + rb"[_-])" for each in PLAIN_TOKENS), b"token")
 KEY = word(rb"key", rb"(?:" + b"|".join(KEYS) + rb")[ _-]?", b"key")
 COOKIE = word(rb"cookie", rb"(?:(?<!\w)|(?<=\\[nrt]))(?:set-)?", b"cookie")
+BESIDE = (PASSWORD, SECRET, TOKEN, KEY, COOKIE)
 WITH_K = {b"en": TOKEN, b"ey": KEY, b"ie": COOKIE}
 """Three words have one rare letter in common: one walk finds all of them."""
 K = re.compile(rb"k(?:ey|en(?<=token)|ie(?<=cookie))")
 
 
-def redact_beside(text: bytes) -> bytes:
+def redact_beside(text: bytes, kind: str = "") -> bytes:
+    """By all of them, or by the words of one kind."""
     small = text.lower()
-    words = words_in(small)
+    words = [one for one in words_in(small) if not kind or one[2].kind == kind]
     if not words:
         return text
     pieces: list[bytes] = []

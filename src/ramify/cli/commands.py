@@ -54,6 +54,7 @@ COMMANDS = (
     Command("rebuild", KEEP, "upkeep", "derive everything again from what was seen"),
     Command("forget", KEEP, "forgetting", "delete a conversation for good, as if it had never been seen"),
     Command("prune", KEEP, "forgetting", "forget what is old, or what is too much"),
+    Command("redact", KEEP, "redacting", "take secrets out of what is stored already, everywhere"),
     Command("copy", KEEP, "upkeep", "move a store to another engine; goes on where it was cut, and checks itself"),
     Command("doctor", KEEP, "upkeep", "check store and capture, and say what to do"),
 )

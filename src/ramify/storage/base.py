@@ -2,7 +2,7 @@
 
 - `append` is atomic: observations and what follows from them are there together, or none of it is. It returns only
   when they would survive a crash. An observation that is already there (by id) is not added again.
-- Observations are never changed and come back byte for byte, in the order in which they were appended.
+- Observations are never changed (but see `rewrite`) and come back byte for byte, in the order in which they were appended.
 - Projections (rows, keys, refs) can be emptied and written again from the observations; same log, same rows.
 - The fact `outdated` says that they were written by an older version and mean something else by now.
 - `exclusive` makes reading and writing one act: whoever decides by what is stored decides by what is stored now,
@@ -20,8 +20,10 @@
 - `follow` tells what others wrote, as they write it, where the engine can (`tells`); `sign` says who is not another.
 - Facts are small things that follow from no observation; `set_facts` is one act, and a rebuild leaves them alone.
 - `forget` takes observations out of the log, for good; what follows from the others is for whoever asks to derive again.
-  Numbers in the log are never given twice. `sweep` takes pieces that no body is made of any more, in small transactions;
-  `shrink` gives the room back, where the engine can, and leaves nothing of what was deleted behind.
+  Numbers in the log are never given twice. `rewrite` puts observations in the place of those with their ids, under the same
+  numbers: for secrets that were found late, and nothing else. `sweep` takes pieces that no body is made of any more, in small transactions;
+  `shrink` gives the room back, where the engine can, and leaves nothing of what was deleted behind. `write_anew` costs as much as
+  there is: pages are written again whole, for old versions of rows may stand between the new ones.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -213,6 +215,10 @@ class Store(Projected, Protocol):
         """How many there were."""
         ...
 
+    def rewrite(self, kept: Sequence[Kept]) -> None:
+        """Those that are not there any more stay away."""
+        ...
+
     def bodies(self, after: int, limit: int) -> list[tuple[int, int, bytes]]:
         """Number, kind and folded body of the next observations."""
         ...
@@ -224,6 +230,7 @@ class Store(Projected, Protocol):
     def get(self, ids: Sequence[int]) -> dict[int, tuple[int, bytes]]: ...
     def drop_blobs(self, ids: Sequence[int]) -> None: ...
     def shrink(self) -> None: ...
+    def write_anew(self) -> None: ...
     def distrust(self) -> None:
         """Says to the next one who decides that rows have changed behind its back."""
         ...

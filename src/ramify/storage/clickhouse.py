@@ -159,15 +159,18 @@ class ClickHouse:
             seq += 1
             body = getattr(seen, "body", b"")
             raw += len(body)
-            form, folded = self._folder.fold(body, item.layout)
-            head = _encoder.encode(msgspec.structs.replace(seen, body=b"") if body else seen)
-            kind = type(seen).__name__.lower()
-            self.server.pending["observations", seq, 0, seen.id] = {
-                "kind": kind, "project": seen.project, "at": seen.at, "doc": head, "form": form, "payload": folded,
-            }  # fmt: skip
+            self.server.pending["observations", seq, 0, seen.id] = self._contents(item)
             self.server.pending["seen", 0, 0, seen.id] = {"seq": seq}
         self.server.pending.update(self._pieces.taken())
         self.server.state = msgspec.structs.replace(self.server.state, seq=seq, blob=self._pieces.last, raw=raw)
+
+    def _contents(self, item: Kept) -> dict[str, Any]:
+        seen = item.observation
+        body = getattr(seen, "body", b"")
+        form, folded = self._folder.fold(body, item.layout)
+        head = _encoder.encode(msgspec.structs.replace(seen, body=b"") if body else seen)
+        kind = type(seen).__name__.lower()
+        return {"kind": kind, "project": seen.project, "at": seen.at, "doc": head, "form": form, "payload": folded}
 
     def _take_out(self, ids: Sequence[str]) -> int:
         """How many were there."""
@@ -312,6 +315,18 @@ class ClickHouse:
             mark(self.server)
         return gone
 
+    def rewrite(self, kept: Sequence[Kept]) -> None:
+        with self.server.writing():
+            state = self.server.state
+            numbers: dict[str, int] = dict(self._read("id, seq", "seen", f"key = 0 AND moment = 0 AND id IN {literal([item.observation.id for item in kept])}"))
+            self._pieces.begin(self.server.turn, state.blob, state.swept)
+            for item in kept:
+                if (seq := numbers.get(item.observation.id)) is not None:
+                    self.server.pending["observations", seq, 0, item.observation.id] = self._contents(item)
+            self.server.pending.update(self._pieces.taken())
+            self.server.state = msgspec.structs.replace(state, blob=self._pieces.last)
+            mark(self.server)
+
     def bodies(self, after: int, limit: int) -> list[tuple[int, int, bytes]]:
         rows = self._read("key, form, payload", "observations", f"key > {after}", f"ORDER BY key LIMIT {limit}")
         return [(seq, form, body) for seq, form, body in rows]
@@ -334,6 +349,10 @@ class ClickHouse:
         self.search.sweep()
         self.mesh().clear()
         wipe(self.server)
+
+    def write_anew(self) -> None:
+        """Taking out is writing anew here; what waits for that is waited for."""
+        self.search.sweep(wait=True)
 
     def sql(self, query: str, bounds: Bounds, further: Further | None = None) -> Rows:
         return ask_directly(self.server, query, bounds)

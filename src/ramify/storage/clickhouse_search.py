@@ -64,12 +64,12 @@ class ClickHouseSearch:
     def drop(self, texts: Sequence[Words]) -> bool:
         return False
 
-    def sweep(self) -> None:
+    def sweep(self, wait: bool = False) -> None:
         """What earlier fillings left takes room and is found by nobody; the server does it when it has time."""
         server = self._store.server
         where = f"startsWith(space, 'texts/') AND space <> 'texts/{self._filling()}'"
         if server.read(f"SELECT 1 FROM {server.table} WHERE {where} LIMIT 1"):
-            server.command(f"ALTER TABLE {server.own}{server.on} DELETE WHERE {where}")
+            server.command(f"ALTER TABLE {server.own}{server.on} DELETE WHERE {where}", {"mutations_sync": 2} if wait else None)
 
     def close(self) -> None:
         pass

@@ -1,7 +1,7 @@
 """PostgreSQL: the same log, rows and keys for a team, with any number of writers that take turns."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -128,22 +128,27 @@ class Postgres:
         fresh = list({item.observation.id: item for item in reversed(kept) if item.observation.id in missing}.values())[::-1]
         if not fresh:
             return 0
+        first = self.seq() + 1
+        rows = [(seq, *row) for seq, row in enumerate(self._folded(connection, fresh), first)]
+        self._server.advance(first + len(rows) - 1)
+        copied(connection, "observations", NAME, [row[:5] for row in rows])
+        copied(connection, "contents", CONTENT, [(row[4], row[0], *row[5:]) for row in rows])
+        return sum(len(getattr(item.observation, "body", b"")) for item in fresh)
+
+    def _folded(self, connection: psycopg.Connection[Row], kept: Sequence[Kept]) -> list[tuple[Any, ...]]:
+        """Their pieces are stored."""
         self._new_blobs.clear()
         self._foreseen.clear()
         self._last_blobs.clear()
-        self._day = piece_day(fresh[0].observation.at)
-        self._days.make(connection, [item.observation.at for item in fresh])
-        self._folder.foresee(self, [(getattr(item.observation, "body", b""), item.layout) for item in fresh])
-        first = self.seq() + 1
-        rows = [(seq, *self._observation(item)) for seq, item in enumerate(fresh, first)]
-        self._server.advance(first + len(rows) - 1)
+        self._day = piece_day(kept[0].observation.at)
+        self._days.make(connection, [item.observation.at for item in kept])
+        self._folder.foresee(self, [(getattr(item.observation, "body", b""), item.layout) for item in kept])
+        rows = [self._observation(item) for item in kept]
         pieces = self._new_blobs.values()
         copied(connection, "digests", DIGEST, [(digest, id) for id, digest, *_ in pieces])
         copied(connection, "blobs", BLOB, [(id, kind, size, payload) for id, _, kind, size, payload in pieces])
-        copied(connection, "observations", NAME, [row[:5] for row in rows])
-        copied(connection, "contents", CONTENT, [(row[4], row[0], *row[5:]) for row in rows])
         self._new_blobs.clear()
-        return sum(len(getattr(item.observation, "body", b"")) for item in fresh)
+        return rows
 
     def _observation(self, item: Kept) -> tuple[Any, ...]:
         seen = item.observation
@@ -404,6 +409,20 @@ class Postgres:
         self._days.take_out(connection, [(at, seq) for at, seq in gone])
         return len(gone)
 
+    def rewrite(self, kept: Sequence[Kept]) -> None:
+        with self._server.writing() as connection:
+            numbers: dict[str, int] = dict(self._read("SELECT id, seq FROM observations WHERE id = ANY(%s)", ([item.observation.id for item in kept],)))
+            held = [item for item in kept if item.observation.id in numbers]
+            if not held:
+                return
+            rows = [(at, numbers[id], head, kind, body) for id, _, _, at, head, kind, body in self._folded(connection, held)]
+            arrays = [list(column) for column in zip(*rows, strict=True)]
+            given = ", ".join(f"%s::{kind}[]" for kind in CONTENT.values())
+            connection.execute(
+                "UPDATE contents SET head = h, body_kind = k, body = b "
+                f"FROM unnest({given}) AS now (a, s, h, k, b) WHERE at = a AND seq = s", arrays,
+            )
+
     def bodies(self, after: int, limit: int) -> list[tuple[int, int, bytes]]:
         return [(seq, kind, body) for seq, kind, body in self._contents(after, limit, "body_kind, body")]
 
@@ -424,10 +443,16 @@ class Postgres:
         self._server.distrust()
 
     def shrink(self) -> None:
-        """Days of which nothing is left go as a whole; of what else was deleted, the room is used again."""
+        """Days of which nothing is left go as a whole; of what else was deleted, the room is used again. What was written out
+        for the mesh's views is written out again when somebody asks."""
+        with closing(self.mesh()) as mesh:
+            mesh.clear()
         with self._server.writing() as connection:
             self._days.drop_empty(connection)
         self._server.vacuum()
+
+    def write_anew(self) -> None:
+        self._server.vacuum("FULL")
 
     # -- other writers -------------------------------------------------------------------------------------------------
 

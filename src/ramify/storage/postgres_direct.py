@@ -5,7 +5,7 @@ Views stand in a schema of their own, so that their names are all that a query f
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from typing import Any
 
@@ -94,6 +94,12 @@ class PostgresMesh:
             for table, rows in (("tasks", tasks), ("tools", tools)):
                 self._connection.execute(f"DELETE FROM {table}")
                 self._put(table, list(rows), "")
+
+    def clear(self) -> None:
+        """A user who may make no schema has none of them."""
+        with suppress(psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName), self._inside():
+            self._connection.execute("TRUNCATE messages, tasks, tools")
+            self._connection.execute("UPDATE reached SET seq = 0")
 
     def _put(self, table: str, rows: Sequence[Row], again: str) -> None:
         columns = TABLES[table]

@@ -236,12 +236,12 @@ class PostgresServer:
     def distrust(self) -> None:
         self._stale = True
 
-    def vacuum(self) -> None:
-        """Room of deleted rows is free for others; pages at the end go back to the disk."""
+    def vacuum(self, how: str = "") -> None:
+        """Room of deleted rows is free for others; pages at the end go back to the disk. `FULL`: every table is written anew."""
         with self._connect() as connection:
             query = "SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind = 'r'"
             for (table,) in connection.execute(query, (quoted(self.schema),)).fetchall():
-                connection.execute(f"VACUUM {quoted(self.schema)}.{quoted(table)}")
+                connection.execute(f"VACUUM {how} {quoted(self.schema)}.{quoted(table)}")
 
     # -- news ---------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -99,28 +99,35 @@ class Sqlite:
             return self.seq()
 
     def _put_observations(self, connection: sqlite3.Connection, kept: Sequence[Kept]) -> int:
+        self._last = self.seq()
+        with self._gathering(connection):
+            return sum(self._put_observation(connection, item) for item in kept)
+
+    @contextmanager
+    def _gathering(self, connection: sqlite3.Connection) -> Iterator[None]:
         """New pieces are gathered and written together: nobody else takes a number meanwhile."""
         self._new_blobs.clear()
         self._last_blob = connection.execute("SELECT coalesce(max(id), 0) FROM blobs").fetchone()[0]
-        self._last = self.seq()
-        raw = sum(self._put_observation(connection, item) for item in kept)
+        yield
         connection.executemany(
             "INSERT INTO blobs (id, digest, kind, size, payload) VALUES (?, ?, ?, ?, ?)", self._new_blobs.values()
         )
         self._new_blobs.clear()
-        return raw
 
     def _put_observation(self, connection: sqlite3.Connection, item: Kept) -> int:
         seen = item.observation
-        body = getattr(seen, "body", b"")
-        kind, folded = self._folder.fold(body, item.layout)
-        head = msgspec.structs.replace(seen, body=b"") if body else seen
         put = connection.execute(
             "INSERT OR IGNORE INTO observations (seq, id, kind, project, at, head, body_kind, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (self._last + 1, seen.id, type(seen).__name__.lower(), seen.project, seen.at, _encoder.encode(head), kind, folded),
+            (self._last + 1, seen.id, type(seen).__name__.lower(), seen.project, seen.at, *self._contents(item)),
         )
         self._last += max(0, put.rowcount)
-        return len(body) if put.rowcount else 0
+        return len(getattr(seen, "body", b"")) if put.rowcount else 0
+
+    def _contents(self, item: Kept) -> tuple[bytes, int, bytes]:
+        body = getattr(item.observation, "body", b"")
+        kind, folded = self._folder.fold(body, item.layout)
+        head = msgspec.structs.replace(item.observation, body=b"") if body else item.observation
+        return _encoder.encode(head), kind, folded
 
     def _put_changes(self, connection: sqlite3.Connection, changes: Changes) -> None:
         ids = totals.touched(changes.rows)
@@ -381,6 +388,11 @@ class Sqlite:
             connection.execute("INSERT OR REPLACE INTO facts VALUES ('last_seq', ?)", (last,))
             return max(0, gone)
 
+    def rewrite(self, kept: Sequence[Kept]) -> None:
+        with self._file.writing() as connection, self._file.wiping(), self._gathering(connection):
+            rows = [(*self._contents(item), item.observation.id) for item in kept]
+            connection.executemany("UPDATE observations SET head = ?, body_kind = ?, body = ? WHERE id = ?", rows)
+
     def bodies(self, after: int, limit: int) -> list[tuple[int, int, bytes]]:
         return self._read("SELECT seq, body_kind, body FROM observations WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
 
@@ -404,6 +416,9 @@ class Sqlite:
             Path(f"{self.path}{MESH}{ending}").unlink(missing_ok=True)
         self._file.shrink()
         self.search.shrink()
+
+    def write_anew(self) -> None:
+        self._file.write_anew()
 
     def sign(self, name: str) -> None:
         """A file tells nobody."""

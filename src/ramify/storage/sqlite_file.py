@@ -245,6 +245,18 @@ class SqliteFile:
                 break
         self._empty_log()
 
+    def write_anew(self) -> None:
+        """A page that was split or balanced keeps copies of what stood on it, in its gaps. The copy is made on disk: it may be large."""
+        if not self.path:
+            return
+        with self._lock:
+            self._alone("PRAGMA temp_store = FILE")
+            try:
+                self._alone("VACUUM")
+            finally:
+                self._alone("PRAGMA temp_store = MEMORY")
+        self._empty_log()
+
     def _empty_log(self) -> None:
         """A reader of another process may be in the way for a moment."""
         end = time.monotonic() + self._busy_seconds

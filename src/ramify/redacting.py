@@ -1,0 +1,272 @@
+"""Secrets that were found late go from what is stored already: the one change, beside forgetting, that the log knows.
+
+The log is read once. Whatever holds something is put in its own place without it, under the same number and id, together with
+all that follows otherwise, in one transaction: a run that is killed has changed nothing, or left only sweeping to do.
+"""
+
+import hashlib
+import logging
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ramify.apart import SMALL, Apart, Difference, Entangled, Near
+from ramify.forgetting import UNSWEPT, clean, put_apart, put_difference
+from ramify.ingest import Ingest, Prices, Reader
+from ramify.linking.world import Rules
+from ramify.model.moment import iso
+from ramify.model.observation import Correction, Observation, Record, Request
+from ramify.protocols.anthropic.bodies import Reading
+from ramify.protocols.model_api import is_model_call
+from ramify.protocols.sam import decode as sam
+from ramify.protocols.sam.layout import Pieces
+from ramify.rebuild import Progress, replay
+from ramify.redaction import RULES, Search, is_clean
+from ramify.storage.base import Kept, Store, StoreDown
+from ramify.storage.sqlite import Sqlite
+
+log = logging.getLogger("ramify")
+MARK = re.compile(rb"\[redacted(?::([a-z0-9-]+))?\]")
+REDACTED = "redacted:"
+UNWIPED = "unwiped"  # a fact, from when something is taken out until no page holds it any more
+CHUNK = 100
+Shape = dict[str, Any]
+
+
+class Order(Struct, frozen=True):
+    """`rules`: the version of all rules, where all of them are applied."""
+
+    search: Search
+    at: int
+    by: str
+    rules: int = 0
+    project: str = ""
+
+
+class Note(Struct, frozen=True, omit_defaults=True):
+    """What is remembered of it: how much, never what."""
+
+    at: int
+    by: str
+    observations: int
+    kinds: dict[str, int]
+    project: str = ""
+
+
+class Found:
+    """The observations that hold something, as they are found; and the log as it will be without that."""
+
+    def __init__(self, store: Store, order: Order) -> None:
+        self._store, self._search, self._project = store, order.search, order.project
+        self._reader = Reader(store)
+        self._after = 0
+        self.ids: dict[str, None] = {}  # in the order of the log
+        self.kinds: Counter[str] = Counter()
+        self.read = 0
+        self.saved = 0
+
+    def read_on(self, progress: Progress) -> None:
+        """All that the log holds now."""
+        total = self._store.seq()
+        for seq, seen in self._store.observations(self._after):
+            self._after = seq
+            self.read += 1
+            clean = self._cleaned(seen)
+            if clean != seen:
+                self._note(seen, clean)
+            if not self.read % CHUNK:
+                progress(seq, total)
+        progress(total, total)
+
+    def _note(self, seen: Observation, clean: Observation) -> None:
+        self.ids[seen.id] = None
+        self.saved += len(getattr(seen, "body", b"")) - len(getattr(clean, "body", b""))
+        self.kinds.update((marks_in(clean) - marks_in(seen)).keys() or {"other"})
+
+    def _cleaned(self, seen: Observation) -> Observation:
+        """Bodies repeat their history: each piece of it is searched once."""
+        if self._project not in ("", seen.project):
+            return seen
+        if not isinstance(seen, Request) or not is_model_call(seen.method, seen.path):
+            return self._search.observation(seen)
+        reading = self._reader.read_body(seen)
+        if isinstance(reading, Reading) and reading.layout.body is seen.body and is_clean(self._search, reading.layout):
+            return self._search.head(seen)
+        clean = self._search.observation(seen)
+        assert isinstance(clean, Request)
+        self._reader.read_body(clean)  # the next one is compared with a body that is clean
+        return clean
+
+    def kept(self, seen: Observation) -> Observation:
+        return self._search.observation(seen) if seen.id in self.ids else seen
+
+    def observation(self, id: str) -> Observation | None:
+        seen = self._store.observation(id)
+        return None if seen is None else self.kept(seen)
+
+    def shape(self) -> Shape:
+        return {"read": self.read, "observations": len(self.ids), "kinds": dict(sorted(self.kinds.items()))}
+
+
+def marks_in(seen: Observation) -> Counter[str]:
+    if isinstance(seen, Correction):
+        return Counter()
+    raw = msgspec.msgpack.encode(msgspec.structs.replace(seen, body=b"")) + seen.body
+    return Counter((found[1] or b"header").decode() for found in MARK.finditer(raw))
+
+
+def look(store: Store, order: Order, progress: Progress) -> Shape:
+    """What would go."""
+    found = Found(store, order)
+    found.read_on(progress)
+    return found.shape()
+
+
+def redact(store: Store, rules: Rules, prices: Prices, order: Order, progress: Progress) -> Shape:
+    """Afterwards the store is as if what was found had never been seen, but for marks in its places and a note."""
+    with _folder(store) as place:
+        with store.exclusive():
+            pass  # whether anybody writes is known from here on
+        found = Found(store, order)
+        found.read_on(progress)
+        try:
+            _narrowly(store, rules, prices, order, found, place)
+        except Entangled as reason:
+            log.info("deriving the whole log again: %s", reason)
+            _wholly(store, Ingest(Sqlite("scratch", str(place / "scratch.db"), durable=False), rules, prices, log=found), order, found, progress)
+        finally:
+            store.distrust()
+    return {**found.shape(), **_wiped(store)}
+
+
+def _wiped(store: Store) -> Shape:
+    """It is gone from the store already: what fails now is said, not raised, and done by the next run."""
+    swept = clean(store) if store.fact(UNSWEPT) else {"pieces": 0, "left": ""}
+    if store.fact(UNWIPED) and not swept["left"]:
+        try:
+            store.write_anew()
+            store.drop_facts([UNWIPED])
+        except StoreDown as problem:
+            swept["left"] = str(problem)
+    return swept
+
+
+@contextmanager
+def _folder(store: Store) -> Iterator[Path]:
+    """Of one name for one store: what a run that was killed left there, secrets among it, goes with the next one."""
+    beside = Path(store.path).parent if store.path else Path(tempfile.gettempdir())
+    name = f"{store.url} {store.fact('identity')!r}".encode()
+    place = beside / f"ramify-redact-{hashlib.sha256(name).hexdigest()[:16]}"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(mode=0o700)
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _narrowly(store: Store, rules: Rules, prices: Prices, order: Order, found: Found, place: Path) -> None:
+    """Only what hangs together with what was found is derived again; while nobody writes, only if somebody did meanwhile."""
+    if found.ids and (not isinstance(store, Near) or store.fact("outdated")):
+        raise Entangled("the store does not say what belongs where")
+    other = _planned(store, rules, prices, found, place) if found.ids else None
+    with store.exclusive() as changed:
+        if changed:
+            found.read_on(quiet)
+            other = _planned(store, rules, prices, found, place) if found.ids else None
+        if other is not None:
+            assert isinstance(store, Near)
+            _rewrite(store, found)
+            put_apart(store, other)
+        _remember(store, order, found)
+
+
+def _planned(store: Store, rules: Rules, prices: Prices, found: Found, place: Path) -> Difference:
+    assert isinstance(store, Near)
+    apart = Apart(store, rules, prices, place)
+    owners: set[str] = set()
+    for seen in map(store.observation, found.ids):
+        owners |= apart.members.belonging.of(seen) if seen is not None else frozenset()
+    apart.take_in({*found.ids, *apart.members.of(owners)})
+    if 2 * len(apart.seen) > store.count("observations") > SMALL:
+        raise Entangled("it is most of the log")
+    return apart.difference(found.kept, found)
+
+
+def _wholly(store: Store, ingest: Ingest, order: Order, found: Found, progress: Progress) -> None:
+    scratch = ingest.store
+    assert isinstance(scratch, Sqlite)
+    try:
+        last = replay(store, ingest, 0, progress, found.kept)
+        with store.exclusive():
+            found.read_on(quiet)
+            replay(store, ingest, last, progress, found.kept)
+            _rewrite(store, found)
+            put_difference(store, scratch)
+            _remember(store, order, found)
+    finally:
+        scratch.close()
+
+
+def _rewrite(store: Store, found: Found) -> None:
+    store.search.clear()  # first: an empty index fills itself, a wrong one stays wrong
+    laid_out = LaidOut(store)
+    left = iter(found.ids)
+    while ids := list(islice(left, CHUNK)):
+        kept = [laid_out.of(seen) for seen in map(found.observation, ids) if seen is not None]
+        store.rewrite(kept)
+        for one in kept:
+            if one.layout is not None:
+                one.layout.forget_before()
+
+
+class LaidOut:
+    """How bodies are made of pieces that others share, as when they came."""
+
+    def __init__(self, store: Store) -> None:
+        self._reader = Reader(store)
+        self._pieces = Pieces()
+
+    def of(self, seen: Observation) -> Kept:
+        if isinstance(seen, Request) and is_model_call(seen.method, seen.path):
+            reading = self._reader.read_body(seen)
+            return Kept(seen, reading.layout if isinstance(reading, Reading) and reading.layout.body is seen.body else None)
+        if isinstance(seen, Record) and seen.format == sam.FORMAT:
+            return Kept(seen, self._pieces.layout(seen.body))
+        return Kept(seen)
+
+
+def _remember(store: Store, order: Order, found: Found) -> None:
+    facts: dict[str, str | bytes | int] = {}
+    if found.ids:
+        note = Note(order.at, order.by, len(found.ids), dict(found.kinds), order.project)
+        facts[f"{REDACTED}{order.at}"] = msgspec.json.encode(note)
+        facts[UNSWEPT] = facts[UNWIPED] = 1
+        facts["raw_bytes"] = max(0, int(store.fact("raw_bytes") or 0) - found.saved)
+    if order.rules and not order.project:
+        facts[RULES] = order.rules
+    if facts:
+        store.set_facts(facts)
+
+
+def quiet(done: int, total: int) -> None:
+    pass
+
+
+# -- what is known about it ---------------------------------------------------------------------------------------------
+
+
+def notes(store: Store) -> list[Shape]:
+    """What was cleaned, newest first."""
+    found = [msgspec.json.decode(value, type=Note) for value in store.facts(REDACTED).values() if isinstance(value, bytes | str)]
+    return [{**msgspec.structs.asdict(note), "at": iso(note.at)} for note in sorted(found, key=lambda note: -note.at)]
+
