@@ -26,6 +26,8 @@ def correction(store: Store, act: Act, child: str, parent: str = "") -> Correcti
         above = parent_named(store, parent)
         target = above.id
         anchor = above if isinstance(above, Task) else caller_of(store, above)
+        if above.project != task.project:
+            raise BadQuestion(f"{child!r} is in the project {task.project!r} and {parent!r} in {above.project!r}: nothing links across projects")
         path = [anchor.id, *ancestry(store, [anchor])[anchor.id]]
         if task.id in path:
             raise BadQuestion(f"{parent!r} is {child!r} itself or stands under it: a task cannot be its own ancestor")

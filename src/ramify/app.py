@@ -105,9 +105,12 @@ class Ramify:
         return preview(self.store, children, parent)
 
     def _correct(self, seen: Correction) -> Answer:
+        self.correct(seen)
+        return self.questions.why(seen.child)
+
+    def correct(self, seen: Correction) -> None:
         with taken_by(self.store):
             self.ingest.step([seen])
-        return self.questions.why(seen.child)
 
     def import_paths(self, given: list[Path], format: str, progress: Progress, zone: str = "") -> Answer:
         found, skipped = sources(given, format)
@@ -237,7 +240,7 @@ class Ramify:
     def reconciler(self, events: EventLog, agents: dict[str, str] | None = None) -> "Reconciler":
         from ramify.reconciling.run import Reconciler
 
-        return Reconciler(self.store, events, self.project, now, self.settings.a2a if agents is None else agents, os.environ)
+        return Reconciler(self.store, events, events.project, now, self.settings.a2a if agents is None else agents, os.environ)
 
     def _commit(self, batch: Sequence[Observation]) -> None:
         self._take(list(batch))

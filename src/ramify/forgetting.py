@@ -56,6 +56,7 @@ class Note(Struct, frozen=True, omit_defaults=True):
     by: str  # command, api, retention; or whom a person named
     observations: int = 0
     back: int = 0  # when a person has imported it again
+    project: str = ""  # empty: written by a version that did not say
 
 
 class Going:
@@ -66,6 +67,7 @@ class Going:
         self._wish = wish
         self.ids: list[str] = []
         self.counts: dict[str, int] = dict.fromkeys(sorted(wish.ids), 0)
+        self.projects: dict[str, str] = {}
         self.shared = 0
         self.bytes = 0
 
@@ -78,6 +80,7 @@ class Going:
         self.shared += not taken and bool(owners & self._wish.ids)
         for id in owners & self._wish.ids if taken else ():
             self.counts[id] += 1
+            self.projects[id] = seen.project
         return taken
 
     def rest(self, seen: Observation) -> Observation | None:
@@ -207,7 +210,7 @@ def _without(
 
 def _remember(store: Store, going: Going, note: Note) -> None:
     facts: dict[str, str | bytes | int] = {
-        FORGOTTEN + id: msgspec.json.encode(Note(note.at, note.by, count)) for id, count in going.counts.items()
+        FORGOTTEN + id: msgspec.json.encode(Note(note.at, note.by, count, project=going.projects.get(id, ""))) for id, count in going.counts.items()
     }
     facts[UNSWEPT] = 1
     facts["raw_bytes"] = max(0, int(store.fact("raw_bytes") or 0) - going.bytes)

@@ -12,11 +12,13 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from ramify.model.entity import SHOWN, Entity
+from ramify.model.owner import owner_of
 
 Rows = dict[tuple[str, str], Entity | None]
 Batch = tuple[int, Rows]
 REMEMBERED = 20_000  # changes kept for readers that come back
 WAITING = 20_000  # changes that one reader may lag behind
+OWNERS = 50_000  # rows of which it is known whose they were, when they are gone
 PATIENCE = 3.0  # seconds that a batch waits for what came before it; then everybody loads everything again
 
 
@@ -89,6 +91,7 @@ class Hub:
         self._reached: int | None = None  # everything up to here was published
         self._early: list[tuple[int, int, Rows]] = []  # what goes on from further on
         self._readers: set[Reader] = set()
+        self._projects: dict[tuple[str, str], str] = {}
         self._closed = False
 
     def start_at(self, seq: int) -> None:
@@ -112,7 +115,21 @@ class Hub:
                 self._take(seq, shown)
                 self._take_early()
 
+    def project_of(self, place: tuple[str, str]) -> str | None:
+        """Whose a row is that was told of lately; None: that is not known any more."""
+        return self._projects.get(place)
+
+    def _own(self, shown: Rows) -> None:
+        for place, row in shown.items():
+            owner = owner_of(row) if row is not None else None
+            project = self._projects.get(owner) if isinstance(owner, tuple) else owner
+            if project is not None:
+                self._projects[place] = project
+        while len(self._projects) > OWNERS:
+            del self._projects[next(iter(self._projects))]
+
     def _take(self, seq: int, shown: Rows) -> None:
+        self._own(shown)
         late = self._reached is not None and seq <= self._reached
         number = self._reached = max(seq, self._reached or 0)
         if not shown:

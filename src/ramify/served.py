@@ -21,14 +21,17 @@ from ramify.exporting.stream import SpanStream
 from ramify.following import Following
 from ramify.hub import Hub, News
 from ramify.ingest import Ingest
+from ramify.limited import Limited, Views
 from ramify.messenger import messenger
 from ramify.model.entity import Entity
+from ramify.model.identity import Identity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation
 from ramify.notifying import Notifying
 from ramify.pipeline import Pipeline
 from ramify.query.changes import change_shapes
 from ramify.query.leaving import leaving
+from ramify.query.narrowed import narrowed
 from ramify.query.service import Answer
 from ramify.reconciling.alone import Periodic, alone
 from ramify.recording import Nowhere
@@ -62,7 +65,7 @@ class Served(Ramify):
         super().__init__(store, settings)
         self._hub = Hub()
         self._hub.start_at(store.seq())
-        self.hub = Feed(self._hub)
+        self.hub, self.rows = Feed(self._hub), self._hub
         self.news = News()
         self.run = secrets.token_hex(6)
         self._spans = stream_of(store, settings)
@@ -77,7 +80,7 @@ class Served(Ramify):
         self.demonstration: Any = None
         self.agents: Any = None
         self.address = ""
-        self.acting = Acting(store, self._reach)
+        self.acting = Acting(store, self.reach)
         self.started = now()
         self._numbers: Iterator[int] = iter(range(1, 1 << 62))
         with taken_by(store):
@@ -88,8 +91,10 @@ class Served(Ramify):
         self._notifying: Notifying | None = None
         self.questions.lints.remember()
         self.events = EventLog(store, self.commit, self.project, now, bounds_of(settings))
+        self._logs: dict[str, EventLog] = {}  # of other projects
+        self._views = Views(self)
 
-    def _reach(self, project: str) -> Reached:
+    def reach(self, project: str) -> Reached:
         """Agents are reached as clients reach them, so that what is said is seen on its way; not a second time from here."""
         addresses = {name: f"{self.address}/a2a/{name}" for name in self.settings.a2a}
         own = {"x-ramify-project": project, "x-ramify-token": self.access.own}
@@ -126,8 +131,20 @@ class Served(Ramify):
             self._spans.heard(rows)
         self._publish(seq, rows, after)
 
+    def seen_by(self, identity: Identity) -> "Served | Limited":
+        return self if identity.projects is None else self._views.of(identity.projects)
+
+    def events_of(self, project: str) -> EventLog:
+        if project == self.project:
+            return self.events
+        if project not in self._logs:
+            own = EventLog(narrowed(self.store, frozenset({project})), self.commit, project, now, bounds_of(self.settings))
+            return self._logs.setdefault(project, own)
+        return self._logs[project]
+
     def _publish(self, seq: int, rows: dict[tuple[str, str], Entity | None] | None, after: int | None = None, /) -> None:
         self.questions.lints.changed(rows)
+        self._views.changed(rows)
         self._hub.publish(seq, rows, after)
         self.news.tell()
 
@@ -140,8 +157,8 @@ class Served(Ramify):
         if self.settings.store != "memory:" and self.store.missing([seen.id for seen in batch]):
             raise StoreDown("it waits on disk until the store is back")
 
-    async def reconcile_session(self, session: str | None) -> Answer:
-        return await alone(self.ingest, self.reconciler(self.events), now, session=session)
+    async def reconcile_session(self, session: str | None, project: str) -> Answer:
+        return await alone(self.ingest, self.reconciler(self.events_of(project)), now, session=session)
 
     def leaving(self, id: str) -> Answer:
         return {**leaving(self.store, named(self.store, id, self.project)), "seq": self.store.seq()}

@@ -12,6 +12,7 @@ from ramify.access import Access
 from ramify.event_log import EventLog
 from ramify.hub import News
 from ramify.ingest import Ingest
+from ramify.model.identity import Identity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation
 from ramify.query.service import Ambiguous, Answer, BadQuestion, NotFound, Questions
@@ -124,6 +125,12 @@ class Small:
         self.events = EventLog(self.questions.store, lambda batch: store_all(ingest, batch), "default", self.clock)
         self.acting = self
 
+    def seen_by(self, identity: Identity) -> "Small":
+        return self
+
+    def events_of(self, project: str) -> EventLog:
+        return self.events
+
     @property
     def agents(self) -> Serve:
         return self.proxy
@@ -157,7 +164,7 @@ class Small:
     async def cancel(self, id: str) -> Answer:
         self.acts.append(("cancel", id))
         return {"items": [], "next": None}
-    async def reconcile_session(self, session: str) -> Answer:
+    async def reconcile_session(self, session: str | None, project: str) -> Answer:
         return {"checked": 0}
 
     def link(self, child: str, parent: str) -> Answer:

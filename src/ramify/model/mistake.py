@@ -15,5 +15,9 @@ class Conflict(UserMistake):
     """What is asked for does not fit how things stand."""
 
 
+class NotYours(UserMistake):
+    """It is about a project, or about all of them, and whoever asks has other ones."""
+
+
 class Refused(UserMistake):
     """Somebody else, who had to be asked, says no or nothing."""

@@ -24,10 +24,10 @@ from ramify.storage.base import Further, Store
 AT_HAND = 16  # rows whose other columns are probably asked for next
 BODIES = 64  # questions for which bodies are remembered
 TOOLS = """
-SELECT v.*, tool_input(v.id) AS input, tool_result(v.id) AS result FROM main.ramify_tool_calls v"""
+SELECT v.*, tool_input(v.id) AS input, tool_result(v.id) AS result FROM own.ramify_tool_calls v"""
 MESSAGES = """
 SELECT v.id, v.project, v.conversation, v.task, v.model_call, v.role, v.author,
-    CASE WHEN v.model_call IS NULL THEN v.text ELSE call_text(v.model_call) END AS text, v.timestamp, v.at_us FROM main.ramify_messages v"""
+    CASE WHEN v.model_call IS NULL THEN v.text ELSE call_text(v.model_call) END AS text, v.timestamp, v.at_us FROM own.ramify_messages v"""
 VIEWS = {"ramify_tool_calls": TOOLS, "ramify_messages": MESSAGES, **mesh_views.VIEWS}
 _task = msgspec.msgpack.Decoder(Task).decode
 _tool = msgspec.msgpack.Decoder(ToolCall).decode

@@ -42,6 +42,7 @@ from ramify.storage.columns import COLUMNS
 from ramify.storage.fold import Folder, unfold
 from ramify.storage.sifting import Dialect, Sifting
 from ramify.storage.totals import counted
+from ramify.storage.views import refuse_projects
 
 NEWEST = 64
 CHUNK = 2000
@@ -218,6 +219,14 @@ class ClickHouse:
             left -= {id for id in left if ("seen", 0, 0, id) in self.server.pending}
         return left
 
+    def projects_of(self, observations: Sequence[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for start in range(0, len(observations), CHUNK):
+            ids = f"id IN {literal(observations[start : start + CHUNK])}"
+            numbers = f"SELECT seq FROM {self.server.table} FINAL WHERE space = 'seen' AND key = 0 AND moment = 0 AND {ids}"
+            found |= dict(self._read("id, project", "observations", f"key IN ({numbers}) AND {ids}"))
+        return found
+
     def seq(self) -> int:
         return self.server.state.seq if self.server.mine else self.server.last()[2].seq
 
@@ -354,7 +363,8 @@ class ClickHouse:
         """Taking out is writing anew here; what waits for that is waited for."""
         self.search.sweep(wait=True)
 
-    def sql(self, query: str, bounds: Bounds, further: Further | None = None) -> Rows:
+    def sql(self, query: str, bounds: Bounds, further: Further | None = None, projects: frozenset[str] | None = None) -> Rows:
+        refuse_projects(projects)
         return ask_directly(self.server, query, bounds)
 
     def mesh(self) -> ClickHouseMesh:

@@ -54,7 +54,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "sheets": (),
     "events": (
         "session", "seq", "sort", "type", "operation", "agent", "agent_task_id", "task_type", "status", "source", "recorded",
-        "subject",
+        "subject", "project",
     ),
     "sessions": ("project", "active"),
     "tallies": ("project", "at", "kind"),
@@ -96,7 +96,7 @@ def columns_of(row: Entity) -> tuple[Any, ...]:
         case Logged():
             return (
                 row.session, row.seq, row.sort, row.type, row.operation, row.agent, row.work, row.task_type, row.status,
-                row.source, row.recorded, row.subject,
+                row.source, row.recorded, row.subject, row.project,
             )
         case EventSession():
             return row.project, row.active

@@ -1,21 +1,29 @@
 """SQL that people wrote, on a connection of its own that can only read, and only so much of it.
 
-Whoever may ask may read everything that is stored, but not the store's own secrets, and must not be able to change,
-reach or exhaust anything.
+Whoever may ask may read what is stored of their projects, but not the store's own secrets, and must not be able to change,
+reach or exhaust anything. SQLite says inside which view a table is read, but calls a query's own `WITH tasks AS (…)` just so.
+What may read a table therefore has a name that nobody can know: it is made up for each query.
 """
 
+import re
+import secrets
 import sqlite3
 import time
 from urllib.parse import quote
 
 from ramify.model.mistake import UserMistake
 from ramify.storage.base import Bounds, Further, Rows
+from ramify.storage.views import VIEWS
 
 SECRET = ("facts",)  # the key of fingerprints is among them
 MASTER = ("sqlite_master", "sqlite_schema")
 INTERNAL = ("sqlite_", "pragma_", "dbstat", "bytecode", "tables_used")  # SQLite's own, some of which read pages as they are
 GENERATED = ("json_each", "json_tree")
 FORBIDDEN = ("load_extension", "fts3_tokenizer", "zeroblob", "randomblob")
+PROJECTS = ("tasks", "calls", "tools", "conversations")
+"""Tables that say whose a row is. Views reach all others from these."""
+TABLE = re.compile(rf"\b(FROM|JOIN) ({'|'.join(PROJECTS)})\b")
+OWN = "FROM own."  # in a further view: the store's own of that name
 STEPS = 5_000  # of SQLite's machine between two looks at the clock
 LONGEST_VALUE = 8 * 2**20
 LIMITS = {
@@ -41,14 +49,15 @@ def reader_of(path: str, writer: sqlite3.Connection) -> sqlite3.Connection:
 
 
 class Guard:
-    """Lets through what reads a view; an inner table only where a view reads it."""
+    """Lets through what reads a view; an inner table only where one of the `inner` views reads it."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, inner: frozenset[str]) -> None:
         named = {"table": set[str](), "view": set[str]()}
         listed = "SELECT type, name FROM {} WHERE type IN ('table', 'view')"
         for kind, name in connection.execute(f"{listed.format('sqlite_master')} UNION {listed.format('sqlite_temp_master')}"):
             named[kind].add(name.lower())
         self.tables, self.views = named["table"], named["view"]
+        self.inner = inner
         self.refused = ""
 
     def __call__(self, action: int, first: str | None, second: str | None, base: str | None, inside: str | None) -> int:
@@ -63,7 +72,7 @@ class Guard:
     def _may_read(self, table: str, inside: str) -> bool:
         if table in SECRET:
             return False
-        if table in self.views or inside in self.views or table in MASTER or table in GENERATED:
+        if table in self.views or inside in self.inner or table in MASTER or table in GENERATED:
             return True
         return table not in self.tables and not table.startswith(INTERNAL)  # a name that the query gave itself
 
@@ -73,11 +82,12 @@ class Guard:
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
-def ask_directly(connection: sqlite3.Connection, sql: str, bounds: Bounds, further: Further | None = None) -> Rows:
+def ask_directly(
+    connection: sqlite3.Connection, sql: str, bounds: Bounds, further: Further | None = None, projects: frozenset[str] | None = None
+) -> Rows:
     """Closes the connection. Raises UserMistake for what is wrong with the query, what it may not, and what takes too long."""
     end = time.monotonic() + bounds.seconds
-    add(connection, further or Further())
-    guard = Guard(connection)
+    guard = Guard(connection, add(connection, further or Further(), projects))
     try:
         connection.execute("PRAGMA query_only = ON")
         connection.execute("PRAGMA trusted_schema = OFF")  # views that came with the file; those of this connection are ours
@@ -95,13 +105,28 @@ def ask_directly(connection: sqlite3.Connection, sql: str, bounds: Bounds, furth
         connection.close()
 
 
-def add(connection: sqlite3.Connection, further: Further) -> None:
-    """Views of this connection alone go before those of the file."""
+def add(connection: sqlite3.Connection, further: Further, projects: frozenset[str] | None) -> frozenset[str]:
+    """Views of this connection alone, which go before those of the file; and the names of those that read tables."""
     connection.execute("PRAGMA temp_store = MEMORY")
     for name, function in further.functions.items():
         connection.create_function(name, -1, function, deterministic=True)
-    for name, query in further.views.items():
-        connection.execute(f"CREATE TEMP VIEW {name} AS {query}")
+    unknown = f"inner_{secrets.token_hex(16)}_"
+    made = narrowed(projects) | {f"own_{name}": query for name, query in VIEWS.items()} | further.views
+    for name, query in made.items():
+        own = query.replace(OWN, f"FROM {unknown}own_")
+        inner = own if projects is None or name in PROJECTS else TABLE.sub(rf"\1 {unknown}\2", own)
+        connection.execute(f"CREATE TEMP VIEW {unknown}{name} AS {inner}")
+    for name in {*VIEWS, *further.views}:
+        connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM {unknown}{name if name in further.views else f'own_{name}'}")
+    return frozenset(f"{unknown}{name}" for name in made)
+
+
+def narrowed(projects: frozenset[str] | None) -> dict[str, str]:
+    """What stands in for the tables. Names are written as bytes: they come from tokens and headers, and a view takes no parameters."""
+    if projects is None:
+        return {}
+    written = ", ".join(f"CAST(x'{project.encode('utf-8', 'surrogatepass').hex()}' AS TEXT)" for project in sorted(projects))
+    return {table: f"SELECT * FROM main.{table} WHERE project IN ({written})" for table in PROJECTS}
 
 
 def _fetched(cursor: sqlite3.Cursor, bounds: Bounds) -> Rows:

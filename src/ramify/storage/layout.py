@@ -21,6 +21,7 @@ INDEXES = {
         "calls_running ON calls (status) WHERE status = 'running'",
         "calls_unusual ON calls (status) WHERE status <> 'ok' AND status <> 'running'",
         "calls_model ON calls (model COLLATE NOCASE)",
+        "calls_of_project ON calls (project, started, id)",
     ),
     "tools": ("tools_call ON tools (call, block)", "tools_name ON tools (name COLLATE NOCASE)"),
     "tasks": (
@@ -31,11 +32,14 @@ INDEXES = {
         "tasks_unusual ON tasks (status) WHERE status <> 'completed'",
         "tasks_agent ON tasks (agent COLLATE NOCASE)",
         "tasks_project ON tasks (project COLLATE NOCASE)",
+        "tasks_of_project ON tasks (project, opened, id)",
     ),
     "conversations": (
         "conversations_active ON conversations (active, id)",
         "conversations_project ON conversations (project COLLATE NOCASE)",
+        "conversations_of_project ON conversations (project, active, id)",
     ),
+    "events": ("events_of_project ON events (project, recorded, id)",),
 }
 VIEW_INDEXES = (
     f"children ON tasks ({PARENT})",

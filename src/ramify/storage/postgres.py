@@ -37,6 +37,7 @@ from ramify.storage.postgres_schema import PROJECTIONS, kind_of
 from ramify.storage.postgres_search import PostgresSearch
 from ramify.storage.postgres_server import PostgresServer, Row
 from ramify.storage.sifting import FOLDED, Sifting
+from ramify.storage.views import refuse_projects
 
 NEWEST = 64
 CHUNK = 2000
@@ -245,6 +246,9 @@ class Postgres:
         known = {row[0] for row in self._read("SELECT id FROM observations WHERE id = ANY(%s)", (list(ids),))}
         return set(ids) - known
 
+    def projects_of(self, observations: Sequence[str]) -> dict[str, str]:
+        return dict(self._read("SELECT id, project FROM observations WHERE id = ANY(%s)", ([text(id) for id in observations],)))
+
     def seq(self) -> int:
         return self._server.seq
 
@@ -325,7 +329,8 @@ class Postgres:
     def _sifted(self, query: str, parameters: Sequence[Any]) -> list[Row]:
         return self._read(query.replace("?", "%s"), list(map(plain, parameters)))
 
-    def sql(self, query: str, bounds: Bounds, further: Further | None = None) -> Rows:
+    def sql(self, query: str, bounds: Bounds, further: Further | None = None, projects: frozenset[str] | None = None) -> Rows:
+        refuse_projects(projects)
         return ask_directly(self._server.apart(), self._server.schema, query, bounds)
 
     def mesh(self) -> PostgresMesh:

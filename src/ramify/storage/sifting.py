@@ -218,9 +218,10 @@ class Sifting:
         inside = [test for test in tests if not test.of and not test.negated and test.column == ask.order]
         rest = sorted((test for test in tests if test not in inside), key=lambda test: bool(test.of))  # what is near at hand first
         plain, where = written_out(ask.where)
-        scope = [(f"{column} = ?", [value]) for column, value in where.items() if column in SCOPES]
+        scopes = [column for column in where if column in SCOPES] or ["project"]  # which has an index in the list's order, too
+        scope = [(f"{column} = ?", [value]) for column, value in where.items() if column in scopes]
         self._scope = _and(*((sql, []) for sql in plain), *scope, *(clause_of(table, test, dialect, aside=False) for test in inside))
-        equal = [(f"{self._aside}{column} = ?", [value]) for column, value in where.items() if column not in SCOPES]
+        equal = [(f"{self._aside}{column} = ?", [value]) for column, value in where.items() if column not in scopes]
         unequal = [(f"{self._aside}{column} <> ?", [value]) for column, value in ask.without.items()]
         self._tests = _and(*equal, *unequal, *(clause_of(table, test, dialect) for test in rest))
         self._few = few(read, table, rest, dialect)

@@ -241,6 +241,14 @@ class Sqlite:
             known |= {row[0] for row in self._read(f"SELECT id FROM observations WHERE id IN ({marks})", chunk)}
         return set(ids) - known
 
+    def projects_of(self, observations: Sequence[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for start in range(0, len(observations), CHUNK):
+            chunk = observations[start : start + CHUNK]
+            marks = ", ".join("?" * len(chunk))
+            found |= dict(self._read(f"SELECT id, project FROM observations WHERE id IN ({marks})", chunk))
+        return found
+
     def seq(self) -> int:
         sql = "SELECT max(coalesce((SELECT max(seq) FROM observations), 0), coalesce((SELECT value FROM facts WHERE name = 'last_seq'), 0))"
         return int(self._read(sql)[0][0])
@@ -320,8 +328,8 @@ class Sqlite:
         page.run(most)
         return Sifted([_decoders[table].decode(row[0]) for row in page.rows], page.looked, page.place)
 
-    def sql(self, query: str, bounds: Bounds, further: Further | None = None) -> Rows:
-        return ask_directly(self._file.apart(), query, bounds, further)
+    def sql(self, query: str, bounds: Bounds, further: Further | None = None, projects: frozenset[str] | None = None) -> Rows:
+        return ask_directly(self._file.apart(), query, bounds, further, projects)
 
     def sketches(self, conversation: str) -> Iterator[Sketch]:
         sql = "SELECT doc FROM tasks WHERE conversation = ? AND kind <> 'none' ORDER BY opened, id"

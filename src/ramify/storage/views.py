@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ramify.model.mistake import UserMistake
+
 OURS = "ramify_"
 
 
@@ -41,6 +43,13 @@ CLICKHOUSE = Dialect(
     lambda test: f"countIf({test})",
     lambda value: value,
 )
+
+
+def refuse_projects(projects: frozenset[str] | None) -> None:
+    """Of engines whose views reach everything, and whose language knows more ways around them than anybody can list."""
+    if projects is not None:
+        hint = "use the lists, filters and the search, or a token for all projects"
+        raise UserMistake("SQL on this engine reaches every project, and this token does not", hint)
 
 
 def given(column: str) -> str:

@@ -6,7 +6,7 @@ from aiohttp import web
 from ramify.model.mistake import UserMistake
 from ramify.query.service import Answer
 from ramify.web.answering import LARGEST_ACT, document, json_body
-from ramify.web.served import RAMIFY
+from ramify.web.served import seen
 from ramify.web.shapes import NewAnswer
 
 LARGEST_ANSWER = 4 * 2**20
@@ -18,14 +18,14 @@ async def answered(request: web.Request) -> web.StreamResponse:
         wish = msgspec.json.decode(body, type=NewAnswer)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UserMistake(f"The body is no answer: {error}", 'Send JSON: {"text": "…"} or {"data": …}') from None
-    return told(request, await request.app[RAMIFY].acting.answer(request.match_info["id"], wish.text, wish.data))
+    return told(request, await seen(request).acting.answer(request.match_info["id"], wish.text, wish.data))
 
 
 async def canceled(request: web.Request) -> web.StreamResponse:
     await json_body(request, LARGEST_ACT)
-    return told(request, await request.app[RAMIFY].acting.cancel(request.match_info["id"]))
+    return told(request, await seen(request).acting.cancel(request.match_info["id"]))
 
 
 def told(request: web.Request, answer: Answer) -> web.Response:
     packed = "gzip" in request.headers.get("accept-encoding", "")
-    return document({"seq": request.app[RAMIFY].questions.seq(), **answer}, packed)
+    return document({"seq": seen(request).questions.seq(), **answer}, packed)

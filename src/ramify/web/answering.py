@@ -14,7 +14,7 @@ from aiohttp import web
 from ramify.model.mistake import UserMistake
 from ramify.query.service import Answer
 from ramify.web.route import Asked, Download, Respond, Route, read_parameters
-from ramify.web.served import RAMIFY, Serve
+from ramify.web.served import Serve, seen
 
 EXECUTOR: web.AppKey[ThreadPoolExecutor] = web.AppKey("executor")
 THREADS = 4
@@ -34,7 +34,7 @@ def serving(route: Route) -> Serve:
     async def serve(request: web.Request) -> web.StreamResponse:
         given = read_parameters(request.query.items(), route.parameters)
         body = await json_body(request, LARGEST_ACT) if request.method == "POST" else b""
-        asked = Asked(request.app[RAMIFY], request.match_info, given, body)
+        asked = Asked(seen(request), request.match_info, given, body)
         packed = "gzip" in request.headers.get("accept-encoding", "")
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(request.app[EXECUTOR], answered, respond, asked, packed)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from ramify.model.mistake import Conflict, UserMistake
+from ramify.model.mistake import Conflict, NotYours, UserMistake
 from ramify.model.mistake import Refused as AgentRefused
 from ramify.query.filter import BadFilter
 from ramify.query.service import Ambiguous, BadQuestion, NotFound
@@ -56,6 +56,8 @@ def explained(error: Exception) -> web.Response | None:
             return failure(409, "ambiguous", said(error), hint, {"candidates": error.candidates})
         case Conflict():
             return failure(409, "conflict", error.message, error.hint)
+        case NotYours():
+            return failure(403, "foreign_project", error.message, error.hint)
         case AgentRefused():
             return failure(502, "agent_refused", error.message, error.hint)
         case UserMistake():

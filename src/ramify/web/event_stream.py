@@ -13,10 +13,10 @@ from aiohttp import web
 from ramify.model.mistake import UserMistake
 from ramify.web.event_questions import AFTER, STREAMED, check_names, number
 from ramify.web.event_sessions import Caller
-from ramify.web.events import aside, failure
+from ramify.web.events import aside, failure, log_of
 from ramify.web.live import HEADERS, abort, registered, send
 from ramify.web.route import read_integer
-from ramify.web.served import RAMIFY, EventLog
+from ramify.web.served import EventLog, seen
 
 PING_SECONDS = 15.0
 LOOK_SECONDS = 1.0  # another process may have written, and nobody told
@@ -31,13 +31,13 @@ def start_of(request: web.Request) -> int | None:
 
 
 async def streamed(request: web.Request) -> web.StreamResponse:
-    ramify = request.app[RAMIFY]
+    ramify = seen(request)
     named = request.match_info.get("session")
     caller = Caller(request, ramify.session_secret)
     session = named or caller.session
     try:
         check_names(request.query, {parameter.name: parameter for parameter in STREAMED})
-        after = start_of(request)
+        after, events = start_of(request), log_of(request)
     except UserMistake as mistake:
         status, error = failure(mistake, request)
         return web.json_response({"success": False, "error": error, "timestamp": None}, status=status)
@@ -46,14 +46,14 @@ async def streamed(request: web.Request) -> web.StreamResponse:
         caller.tell(response)
     async with registered(request):
         await response.prepare(request)
-        stream = Stream(request, response, ramify.events, session)
-        ramify.events.follows(session, 1)
+        stream = Stream(request, response, events, session)
+        events.follows(session, 1)
         try:
             await stream.run(after)
         except (ConnectionError, TimeoutError):
             abort(request)
         finally:
-            ramify.events.follows(session, -1)
+            events.follows(session, -1)
     return response
 
 
@@ -72,7 +72,7 @@ class Stream:
         row, _ = await aside(self.request, self.events.after, self.session, 1 << 62)
         self.epoch = row.epoch if row else 0
         self.seq = (row.seq if row else 0) if after is None else after
-        with self.request.app[RAMIFY].news.heard() as arrived:
+        with seen(self.request).news.heard() as arrived:
             await self.follow(arrived)
 
     async def follow(self, arrived: asyncio.Event) -> None:

@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from ramify.model.mistake import UserMistake
+from ramify.model.mistake import NotYours, UserMistake
 from ramify.model.moment import iso
 from ramify.storage.base import StoreDown
 from ramify.web.errors import Refused
 from ramify.web.event_questions import OPERATIONS, check_names, number, read_events
 from ramify.web.event_sessions import Caller
-from ramify.web.served import RAMIFY, EventLog, Serve, Served
+from ramify.web.guard import project_brought
+from ramify.web.served import IDENTITY, EventLog, Seen, Serve, seen
 
 log = logging.getLogger("ramify.web")
 WRITERS: web.AppKey[ThreadPoolExecutor] = web.AppKey("event-writers")
@@ -37,7 +38,7 @@ class Reply(Exception):
 
 def answering(answer: Answer) -> Serve:
     async def serve(request: web.Request) -> web.StreamResponse:
-        ramify = request.app[RAMIFY]
+        ramify = seen(request)
         named = request.match_info.get("session")  # only in addresses of the operator
         caller = Caller(request, ramify.session_secret)
         status, body = await answered(answer, request, ramify, named or caller.session)
@@ -50,10 +51,16 @@ def answering(answer: Answer) -> Serve:
     return serve
 
 
-async def answered(answer: Answer, request: web.Request, ramify: Served, session: str) -> tuple[int, dict[str, Any]]:
+def log_of(request: web.Request) -> EventLog:
+    """The log of one project. Whoever sees all of them has the server's own."""
+    ramify, identity = seen(request), request[IDENTITY]
+    return ramify.events_of(ramify.project if identity.projects is None else project_brought(request, identity, ramify.project))
+
+
+async def answered(answer: Answer, request: web.Request, ramify: Seen, session: str) -> tuple[int, dict[str, Any]]:
     at = {"timestamp": iso(ramify.clock())}
     try:
-        return 200, {"success": True, "data": await answer(request, ramify.events, session), **at}
+        return 200, {"success": True, "data": await answer(request, log_of(request), session), **at}
     except Reply as reply:
         return reply.status, {"success": reply.status < 400, "data": reply.data, **at}
     except Exception as problem:
@@ -65,6 +72,8 @@ def failure(problem: Exception, request: web.Request) -> tuple[int, dict[str, st
     match problem:
         case Refused():
             return problem.status, {"code": problem.code, "message": problem.message, "hint": problem.hint}
+        case NotYours():
+            return 403, {"code": "foreign_project", "message": problem.message, "hint": problem.hint}
         case UserMistake():
             return 400, {"code": "bad_request", "message": problem.message, "hint": problem.hint}
         case StoreDown():
@@ -137,12 +146,12 @@ async def posted(request: web.Request, events: EventLog, session: str) -> dict[s
 
 @answering
 async def reconciled(request: web.Request, events: EventLog, session: str) -> dict[str, Any]:
-    return await request.app[RAMIFY].reconcile_session(session)
+    return await seen(request).reconcile_session(session, events.project)
 
 
 @answering
 async def reconciled_all(request: web.Request, events: EventLog, session: str) -> dict[str, Any]:
-    return await request.app[RAMIFY].reconcile_session(None)
+    return await seen(request).reconcile_session(None, events.project)
 
 
 async def whole_body(request: web.Request, largest: int) -> bytes:

@@ -8,7 +8,7 @@ from aiohttp import web
 from ramify.query.service import Answer
 from ramify.web.answering import EXECUTOR
 from ramify.web.route import Asked, Parameter, read_parameters
-from ramify.web.served import RAMIFY
+from ramify.web.served import seen
 
 WISH = (
     Parameter("to", "string", "the format", choices=("html", "markdown", "jsonl", "otlp", "parquet"), required=True),
@@ -23,7 +23,7 @@ async def saved(request: web.Request) -> web.StreamResponse:
     """Piece by piece, each made in a thread: the log of a long run is larger than what should be in memory at once."""
     wish = read_parameters(request.query.items(), WISH)
     loop, executor = asyncio.get_running_loop(), request.app[EXECUTOR]
-    offer = await loop.run_in_executor(executor, request.app[RAMIFY].exports.asked, request.match_info["id"], wish)
+    offer = await loop.run_in_executor(executor, seen(request).exports.asked, request.match_info["id"], wish)
     piece = await loop.run_in_executor(executor, gathered, offer.pieces)  # before the head goes out: it may fail
     response = web.StreamResponse(headers={
         "content-type": offer.kind,

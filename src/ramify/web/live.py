@@ -15,7 +15,7 @@ from aiohttp import web
 
 from ramify.model.mistake import UserMistake
 from ramify.web.route import Parameter, read_parameters, read_value
-from ramify.web.served import RAMIFY, Batch
+from ramify.web.served import Batch, seen
 
 COALESCE_SECONDS = 0.1
 PING_SECONDS = 15.0
@@ -88,7 +88,7 @@ def since(request: web.Request) -> int | None:
 async def live(request: web.Request) -> web.StreamResponse:
     start = since(request)
     response = web.StreamResponse(headers=HEADERS)
-    async with registered(request), request.app[RAMIFY].hub.subscribe(start) as batches:
+    async with registered(request), seen(request).hub.subscribe(start) as batches:
         await response.prepare(request)
         waiting = Waiting()
         filling = asyncio.create_task(waiting.fill(batches))

@@ -6,9 +6,10 @@ from typing import Any
 
 from aiohttp import web
 
+from ramify.model.mistake import NotYours
 from ramify.storage.base import StoreDown
 from ramify.web.live import READERS
-from ramify.web.served import RAMIFY, Served
+from ramify.web.served import IDENTITY, RAMIFY, Served
 
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
 FIGURES = (
@@ -28,6 +29,8 @@ SENDING = (
 
 
 async def metrics(request: web.Request) -> web.Response:
+    if request[IDENTITY].projects is not None:
+        raise NotYours("These figures are about all projects, and the token is for some", "Give the monitoring system a token for all of them")
     ramify = request.app[RAMIFY]
     health = ramify.health()
     state = health["capture"]
@@ -73,4 +76,7 @@ async def ready(request: web.Request) -> web.Response:
     state = ramify.health()["capture"]
     _, seq = await asked(ramify)
     fit = not state["lost"] or seq is not None
-    return web.json_response({"ready": fit, "store": seq is not None, "waiting": state["waiting"], "spooled": state["spooled"]}, status=200 if fit else 503)
+    answer = {"ready": fit, "store": seq is not None}
+    if request[IDENTITY].projects is None:
+        answer |= {"waiting": state["waiting"], "spooled": state["spooled"]}
+    return web.json_response(answer, status=200 if fit else 503)

@@ -15,7 +15,7 @@ from aiohttp import web
 from ramify.protocols.otel import protobuf
 from ramify.protocols.otel.request import Export, Signal, read_json, read_protobuf
 from ramify.storage.base import StoreDown
-from ramify.web.served import RAMIFY, Serve, Served
+from ramify.web.served import Seen, Serve, seen
 from ramify.whose import project_of
 
 LARGEST = 64 * 2**20
@@ -57,7 +57,7 @@ def receiving(signal: str) -> Serve:
         try:
             sent = await read(request, signal)
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(request.app[WORKERS], take, request.app[RAMIFY], sent)
+            return await loop.run_in_executor(request.app[WORKERS], take, seen(request), sent)
         except Wrong as wrong:
             return refusal(wrong, request.content_type)
 
@@ -70,8 +70,7 @@ async def read(request: web.Request, signal: str) -> Sent:
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "", "gzip", "deflate"):
         raise Wrong(415, f"{encoding} is not read here: send gzip, deflate or nothing")
-    ramify = request.app[RAMIFY]
-    project = project_of(request, ramify.project)
+    project = project_of(request, seen(request).project)
     return Sent(signal, request.content_type, encoding, project, await whole(request))
 
 
@@ -87,7 +86,7 @@ async def whole(request: web.Request) -> bytes:
 # -- in a thread -------------------------------------------------------------------------------------------------------
 
 
-def take(ramify: Served, sent: Sent) -> web.Response:
+def take(ramify: Seen, sent: Sent) -> web.Response:
     body = inflated(sent.body, sent.encoding)
     if sent.signal == "metrics":
         return answer(sent.type, b"", {})

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from ramify.model.mistake import UserMistake
 from ramify.query.service import Answer
-from ramify.web.served import Needed, Serve, Served
+from ramify.web.served import Needed, Seen, Serve
 
 MOST = 100_000
 
@@ -24,7 +24,7 @@ class Parameter(NamedTuple):
 class Asked(NamedTuple):
     """One question as it came: the values in its path, its parameters, and the body of an act."""
 
-    ramify: Served
+    ramify: Seen
     path: Mapping[str, str]
     given: dict[str, Any]
     body: bytes = b""

@@ -95,7 +95,9 @@ class Access(Protocol):
     async def identify(self, secret: str) -> Identity | None: ...
 
 
-class Served(Protocol):
+class Seen(Protocol):
+    """What somebody is shown of a server: all of it, or what is in their projects."""
+
     @property
     def questions(self) -> Questions: ...
     @property
@@ -103,23 +105,14 @@ class Served(Protocol):
     @property
     def hub(self) -> Hub: ...
     @property
-    def proxy(self) -> Serve: ...
-    @property
-    def openai(self) -> Serve: ...
-    @property
     def demonstration(self) -> Demonstration: ...
-    @property
-    def agents(self) -> Serve: ...
-    @property
-    def events(self) -> EventLog: ...
+    def events_of(self, project: str) -> EventLog: ...
     @property
     def news(self) -> News: ...
     @property
     def session_secret(self) -> bytes:
         """Signs what is given to callers of the event log."""
 
-    @property
-    def access(self) -> Access: ...
     @property
     def project(self) -> str: ...
     def clock(self) -> int:
@@ -133,7 +126,7 @@ class Served(Protocol):
 
     @property
     def acting(self) -> Acting: ...
-    async def reconcile_session(self, session: str | None) -> Answer:
+    async def reconcile_session(self, session: str | None, project: str) -> Answer:
         """Asks the agents about the open tasks of a session, at once; None: of all, those that were only watched included."""
 
     def link(self, child: str, parent: str) -> Answer: ...
@@ -150,8 +143,27 @@ class Served(Protocol):
     def stats(self) -> Answer: ...
 
 
+class Served(Seen, Protocol):
+    """All of it, with the ways in."""
+
+    @property
+    def proxy(self) -> Serve: ...
+    @property
+    def openai(self) -> Serve: ...
+    @property
+    def agents(self) -> Serve: ...
+    @property
+    def access(self) -> Access: ...
+    def seen_by(self, identity: Identity) -> Seen: ...
+
+
 CAPTURED: web.AppKey[frozenset[web.AbstractRoute]] = web.AppKey("captured")
 AGENTS: web.AppKey[frozenset[web.AbstractRoute]] = web.AppKey("agents")
 NEEDED: web.AppKey[dict[web.AbstractRoute, Needed]] = web.AppKey("needed")
 RAMIFY: web.AppKey[Served] = web.AppKey("ramify")
 IDENTITY: web.RequestKey[Identity] = web.RequestKey("identity")
+
+
+def seen(request: web.Request) -> Seen:
+    """What whoever asks may see: the only way from a request to what is stored."""
+    return request.app[RAMIFY].seen_by(request[IDENTITY])

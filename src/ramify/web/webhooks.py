@@ -60,7 +60,7 @@ def read(raw: bytes) -> dict[str, Any]:
 
 
 def store(ramify: Served, line: dict[str, Any], body: dict[str, Any], verified: bool) -> tuple[int, dict[str, Any]]:
-    events = ramify.events
+    events = ramify.events_of(ramify.project)
     named = body.get("operation_id") if forms.carried(body) is None else None
     session = events.writer_of(named if isinstance(named, str) and named else line["op"])
     [outcome] = events.append_many(session, [line], place=f"webhook {line['agent']}", unverified=not verified)
