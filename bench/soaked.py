@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,33 @@ class Server:
                 return found
         except TROUBLE:
             return None
+
+    async def metrics(self) -> dict[str, float]:
+        """Its own figures; none, when nobody answers."""
+        try:
+            async with aiohttp.ClientSession() as http, http.get(f"{self.address}/metrics") as response:
+                lines = (await response.text()).splitlines()
+        except TROUBLE:
+            return {}
+        return {name: float(value) for name, _, value in (line.partition(" ") for line in lines if not line.startswith("#"))}
+
+    @property
+    def pid(self) -> int:
+        assert self._child is not None
+        return self._child.pid
+
+    def writer(self) -> int:
+        """The process that links and stores; 0 while there is none."""
+        with suppress(OSError):  # whatever is looked at may just end
+            for path in Path(f"/proc/{self.pid}/task").glob("*/children"):
+                for child in path.read_text().split():
+                    if b"ramify.writing" in Path(f"/proc/{child}/cmdline").read_bytes():
+                        return int(child)
+        return 0
+
+    def end_anyway(self) -> None:
+        if self._child is not None and self._child.poll() is None:
+            self.kill()
 
     def figures(self) -> tuple[int, int]:
         """Memory in MiB, and open files."""

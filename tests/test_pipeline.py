@@ -149,6 +149,24 @@ def test_a_file_that_may_not_grow_costs_nothing_but_time(world: World) -> None:
     assert world.pipeline.lost == 0
 
 
+def test_where_neither_store_nor_spool_has_room_it_waits_in_memory(world: World) -> None:
+    world.pipeline.start()
+    world.put(turns(5))
+    assert world.pipeline.flush()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+        world.put(turns(4, number=2))
+        until(lambda: "neither store nor spool" in world.pipeline.problem)
+        world.put(turns(4, number=3))
+        assert (len(world.spool), world.pipeline.lost) == (0, 0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert world.pipeline.flush()
+    assert world.stored() == ids([*turns(5), *turns(4, number=2), *turns(4, number=3)])
+    assert (world.pipeline.lost, world.pipeline.problem) == (0, "")
+
+
 def test_closing_while_the_store_is_away_leaves_everything_in_the_spool(world: World, tmp_path: Path) -> None:
     world.pipeline.start()
     with world.locked():

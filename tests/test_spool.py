@@ -152,21 +152,25 @@ def test_a_lost_position_only_means_reading_again(tmp_path: Path) -> None:
     assert Spool(tmp_path, ROOM).read(9) == records(1, 2, 3)
 
 
-def test_a_full_disk_refuses_and_does_not_raise(tmp_path: Path) -> None:
+def test_a_full_disk_takes_all_or_nothing_and_loses_nothing(tmp_path: Path) -> None:
     """A limit on the size of files fails a write in its middle, as a full disk does."""
     code = f"""
         import resource
         from pathlib import Path
-        from ramify.spool import Spool, glance
+        from ramify.spool import Spool, SpoolDown
         from tests.test_spool import ROOM, record
         spool = Spool(Path({str(tmp_path)!r}), ROOM)
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, resource.RLIM_INFINITY))
-        print(spool.append([record(1, 1000)]), spool.append([record(2, 1000), record(3, 1000)]), spool.lost)
-        print(spool.append([record(4, 100)]), [seen.at for seen in spool.read(9)])
+        print(spool.append([record(1, 1000)]))
+        try:
+            spool.append([record(2, 1000), record(3, 1000)])
+        except SpoolDown as problem:
+            print(problem)
+        print(spool.append([record(4, 100)]), [seen.at for seen in spool.read(9)], spool.lost)
     """
-    assert run(code).splitlines() == ["0 2 2", "0 [1, 4]"]
+    assert run(code).splitlines() == ["0", "File too large", "0 [1, 4] 0"]
     spool = Spool(tmp_path, ROOM)
-    assert (spool.lost, [seen.at for seen in spool.read(9)]) == (2, [1, 4])
+    assert (spool.lost, [seen.at for seen in spool.read(9)]) == (0, [1, 4])
 
 
 def test_a_killed_process_leaves_everything_it_had_appended(tmp_path: Path) -> None:

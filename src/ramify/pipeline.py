@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from ramify.ingest import Ingest
 from ramify.model.observation import Correction, Observation
-from ramify.spool import Spool
+from ramify.spool import Spool, SpoolDown
 from ramify.storage.base import StoreDown
 
 log = logging.getLogger("ramify")
@@ -182,17 +182,23 @@ class Pipeline:
         return self.spool is not None and len(self.spool) > 0
 
     def _write(self, batch: Sequence[Observation], crowded: bool) -> None:
-        if batch and self.spool is not None and (crowded or self._must_drain() or self._is_late()):
-            self._spool(batch)
-        elif batch:
-            self._store(batch)
+        if batch:
+            waits = crowded or self._must_drain() or self._is_late()
+            if not (waits and self._spool(batch)):
+                self._store(batch)
         if not crowded and self._must_drain() and time.monotonic() >= self._retry_at:
             self._drain()
 
-    def _spool(self, batch: Sequence[Observation]) -> None:
-        """Secrets are cut out before anything reaches a disk, here as in the store."""
-        if self.spool is not None:
+    def _spool(self, batch: Sequence[Observation]) -> bool:
+        """Whether it is there now. Secrets are cut out before anything reaches a disk, here as in the store."""
+        if self.spool is None:
+            return False
+        try:
             self.spool.append([clean for seen in batch if (clean := self._without_secrets(seen)) is not None])
+            return True
+        except SpoolDown as problem:
+            self._away(f"neither store nor spool takes anything: {problem}")
+            return False
 
     def _without_secrets(self, seen: Observation) -> Observation | None:
         try:
@@ -208,9 +214,9 @@ class Pipeline:
                 self._step(batch)
                 return
             except StoreDown as problem:
-                self._away(str(problem))
-                if self.spool is not None:
-                    self._spool(batch)
+                self._away(self.problem or str(problem))
+                if self._spool(batch):
+                    self._away(str(problem))
                     return
                 if self._is_late():
                     self.dropped += len(batch)
@@ -224,7 +230,7 @@ class Pipeline:
 
     def _away(self, problem: str) -> None:
         if self.problem != problem:
-            log.warning("store is away problem=%r; observations wait in the spool", problem)
+            log.warning("store is away problem=%r; observations wait", problem)
         self.problem = problem
         self._retry_at = time.monotonic() + RETRY_SECONDS
 

@@ -24,6 +24,10 @@ Raw = bytes
 """Inside `Spool` the plain name is a property."""
 
 
+class SpoolDown(Exception):
+    """The disk takes nothing now; the same may be tried again later."""
+
+
 class Spool:
     """Safe for one thread that appends and one that reads and drops."""
 
@@ -54,7 +58,7 @@ class Spool:
         return sum(self._sizes.values())
 
     def append(self, observations: Sequence[Observation]) -> int:
-        """How many were refused, for want of room or because the disk failed. They are counted as lost."""
+        """How many were refused, for want of room. They are counted as lost. SpoolDown: the disk failed, and none was taken."""
         with self._lock:
             refused = 0
             frames: list[Raw] = []
@@ -66,8 +70,8 @@ class Spool:
                     continue
                 size += len(frame)
                 frames.append(frame)
-            if frames and not self._write(frames):
-                refused += len(frames)
+            if frames:
+                self._write(frames)
             if refused:
                 self.lost += refused
                 self._lost_file.write(self.lost)
@@ -137,7 +141,7 @@ class Spool:
             return None
         return FRAME.pack(len(message), crc32(message)) + message
 
-    def _write(self, frames: list[Raw]) -> bool:
+    def _write(self, frames: list[Raw]) -> None:
         """All or none: after a failure the segment is cut back to what it was."""
         segment = max([*self._sizes, self._front[0]])
         if self._sizes.get(segment, 0) >= self._segment_size:
@@ -150,12 +154,11 @@ class Spool:
                 file.seek(before)
                 write_all(file.fileno(), b"".join(frames))
                 os.fsync(file.fileno())
-        except OSError:
+        except OSError as problem:
             cut(path, before)
-            return False
+            raise SpoolDown(problem.strerror or str(problem)) from problem
         self._sizes[segment] = before + sum(map(len, frames))
         self._count += len(frames)
-        return True
 
     def _waiting(self) -> Iterator[tuple[int, int, Raw]]:
         first, offset = self._front

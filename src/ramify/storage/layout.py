@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any
 
+from msgspec import ValidationError
+
 from ramify.storage.columns import COLUMNS, NUMBERS
+from ramify.storage.schema import PROJECTIONS
 from ramify.storage.views import OURS, PARENT, VIEWS
 
 # Names are compared without regard to case: nobody knows by heart whether a tool is called Bash or bash.
@@ -93,14 +96,24 @@ def _copy(connection: sqlite3.Connection, table: str, columns: Columns) -> None:
     connection.execute(f"CREATE TABLE new_{table} (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, {defined}doc BLOB NOT NULL)")
     kept = [sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", (table,))]
     marks = ", ".join("?" * (len(COLUMNS[table]) + 3))
-    for rows in _pages(connection, table):
-        connection.executemany(f"INSERT INTO new_{table} VALUES ({marks})", [(row, id, *columns(table, doc), doc) for row, id, doc in rows])
+    try:
+        for rows in _pages(connection, table):
+            connection.executemany(f"INSERT INTO new_{table} VALUES ({marks})", [(row, id, *columns(table, doc), doc) for row, id, doc in rows])
+    except ValidationError:
+        _empty(connection, f"new_{table}")
     connection.execute(f"DROP TABLE {table}")
     connection.execute("PRAGMA legacy_alter_table = ON")  # views that name the table mean the new one
     connection.execute(f"ALTER TABLE new_{table} RENAME TO {table}")
     connection.execute("PRAGMA legacy_alter_table = OFF")
     for sql in kept:
         connection.execute(sql)
+
+
+def _empty(connection: sqlite3.Connection, *further: str) -> None:
+    """Rows of the first version mean something else by now. They are derived again, and until then there are none."""
+    for table in (*PROJECTIONS, *further):
+        connection.execute(f"DELETE FROM {table}")
+    connection.execute("INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1")
 
 
 def _pages(connection: sqlite3.Connection, table: str) -> Iterator[list[Any]]:

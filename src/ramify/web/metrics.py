@@ -1,7 +1,12 @@
 """Figures for a monitoring system, in the text form of Prometheus; and whether the process lives and is ready for traffic."""
 
 import asyncio
+import contextlib
+import os
+import threading
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
@@ -37,6 +42,7 @@ async def metrics(request: web.Request) -> web.Response:
     lines = [line for name, kind, field, words in FIGURES for line in figure(name, kind, words, state.get(field, 0))]
     lines += figure("ramify_ingest_lag_seconds", "gauge", "age of the oldest observation that is not safe yet", lag(state))
     lines += figure("ramify_live_readers", "gauge", "readers of the live feed", len(request.app[READERS]))
+    lines += [line for name, words, value in of_process() for line in figure(name, "gauge", words, value)]
     lines += figure("ramify_up_seconds", "gauge", "since the server started", health["uptime_s"])
     if (sending := health.get("otlp")) is not None:
         lines += [line for name, kind, field, words in SENDING for line in figure(name, kind, words, sending[field])]
@@ -50,6 +56,17 @@ async def metrics(request: web.Request) -> web.Response:
 
 def figure(name: str, kind: str, words: str, value: Any) -> list[str]:
     return [f"# HELP {name} {words}", f"# TYPE {name} {kind}", f"{name} {value}"]
+
+
+def of_process() -> Iterator[tuple[str, str, int]]:
+    """What must stay flat for months. Files are counted where the system tells them."""
+    yield "ramify_tasks", "tasks of the event loop", len(asyncio.all_tasks())
+    yield "ramify_threads", "threads of the process that clients talk to", threading.active_count()
+    with contextlib.suppress(OSError):
+        yield "ramify_open_files", "its open files and connections", len(os.listdir("/proc/self/fd"))
+    with contextlib.suppress(OSError):
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        yield "ramify_memory_bytes", "its resident memory", pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def lag(state: dict[str, Any]) -> float:
