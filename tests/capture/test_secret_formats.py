@@ -16,8 +16,10 @@ from ramify.capture.a2a.secrets import redact_frame
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.mesh_secrets import redact_message
 from ramify.capture.redact import redact_json, redact_sse
+from ramify.capture.secret_patterns import FAMILIES
 from ramify.ingest import Ingest
 from ramify.model.observation import Record, Request, Response
+from ramify.protocols.otel.request import FORMAT as OTLP
 from ramify.storage.sqlite import open_sqlite
 from tests.capture import corpus
 from tests.capture.secret_formats import CORPUS, FORMATS, Planted, leaks, planted
@@ -179,6 +181,19 @@ def cleaned_record(format: str, line: dict[str, Any]) -> bytes:
     return seen.body
 
 
+def test_a_probe_stops_wherever_an_exact_pattern_finds_anything() -> None:
+    for each in CORPUS:
+        for lead in ("", " ", "task", "a", "7", r"a\n", r"\u000a", r"a\\n", "é"):
+            text = "".join((lead, *each.secrets, " ", each.text)).encode()
+            for family in FAMILIES:
+                assert family.probe.search(text) or not any(one.shape.sub(one.replace, text) != text for one in family.patterns), (each.name, lead)
+
+
+@pytest.mark.parametrize("text", ["gdk-task-0123456789abcdef", "a2a_subtask_0123456789abcdef0123", "risk-averse-parties", "unmask_everything_now"])
+def test_words_that_end_like_a_prefix_wake_no_pattern(text: str) -> None:
+    assert not any(family.probe.search(text.encode()) for family in FAMILIES)
+
+
 def test_none_stays_in_a_line_of_a_transcript() -> None:
     def clean(planted: Planted) -> bytes:
         said = {"role": "user", "content": [{"type": "tool_result", "content": planted.text}]}
@@ -226,7 +241,7 @@ def attribute(key: str, value: str) -> dict[str, Any]:
 def test_none_stays_in_a_span() -> None:
     def clean(planted: Planted) -> bytes:
         attributes = [attribute("gen_ai.input.messages", json.dumps([{"content": planted.text}])), attribute("note", planted.text)]
-        return cleaned_record("otel", {"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "chat", "attributes": attributes}]}]}]})
+        return cleaned_record(OTLP, {"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "chat", "attributes": attributes}]}]}]})
 
     assert leaking(clean) == []
 
@@ -235,7 +250,7 @@ def test_an_attribute_of_a_span_is_known_by_its_name() -> None:
     secret = ("http.request.header.authorization", "http.request.header.x_api_key", "app.db.password", "access_token", "http.response.header.set-cookie")
     plain = ("gen_ai.usage.input_tokens", "http.request.header.content-type", "session.id", "gen_ai.token.type", "user.name")
     many = {"key": "http.request.header.cookie", "value": {"arrayValue": {"values": [{"stringValue": "abc"}]}}}
-    span = json.loads(cleaned_record("otel", {"attributes": [*(attribute(key, 'a"b') for key in (*secret, *plain)), many]}))
+    span = json.loads(cleaned_record(OTLP, {"attributes": [*(attribute(key, 'a"b') for key in (*secret, *plain)), many]}))
     given = {each["key"]: each["value"].get("stringValue") for each in span["attributes"]}
     assert given == dict.fromkeys(secret, "[redacted:secret]") | dict.fromkeys(plain, 'a"b') | {"http.request.header.cookie": None}
     assert span["attributes"][-1]["value"]["arrayValue"]["values"] == [{"stringValue": "[redacted:secret]"}]

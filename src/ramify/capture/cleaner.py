@@ -54,7 +54,7 @@ class Cleaner:
             case Record(format="sam"):
                 body = redact_message(seen.body)
                 return seen if body is seen.body else replace(seen, body=body)
-            case Record(format="otel"):
+            case Record(format="otlp"):
                 return replace(seen, body=redact_attributes(seen.body))
             case Record():
                 return replace(seen, body=redact_json(seen.body))

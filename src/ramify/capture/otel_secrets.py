@@ -1,6 +1,7 @@
 r"""Secrets in spans and log records: an attribute's name stands beside its value, as `{"key": …, "value": {"stringValue": …}}`."""
 
 import re
+from functools import lru_cache
 
 from ramify.capture.redact import is_secret_header, redact_json
 from ramify.capture.secret_keys import ANY_MARK, MARK, NAME, value_end
@@ -16,13 +17,16 @@ def redact_attributes(body: bytes) -> bytes:
     pieces: list[bytes] = []
     done = 0
     for found in ATTRIBUTE.finditer(body):
+        if found.start() < done or not is_secret(found[1]):
+            continue
         end = value_end(body, found.end(), 0)
-        if found.start() >= done and is_secret(found[1]) and not ANY_MARK.fullmatch(body, found.end(), end) and end > found.end():
+        if end > found.end() and not ANY_MARK.fullmatch(body, found.end(), end):
             pieces += (body[done : found.end()], MARK)
             done = end
     return b"".join((*pieces, body[done:])) if done else body
 
 
+@lru_cache(4096)
 def is_secret(key: bytes) -> bool:
     """An attribute for a header is named after it; others are judged by their last word, as members are."""
     header = HEADER.fullmatch(key.decode("utf-8", "replace"))

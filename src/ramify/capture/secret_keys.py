@@ -31,8 +31,9 @@ def name_ends(tail: bytes) -> bytes:
     return rb"(?:(?<=" + LAST + tail + rb":)|(?<=" + LAST_OF_AUTHORIZATION + tail + rb":))"
 
 
+# `key` alone is no secret's name, and stands before every attribute of a span.
 PAIR = re.compile(
-    rb':(?:(?<=[^\\]":)' + name_ends(rb'"')
+    rb':(?<!"key":)(?<!"key\\":)(?:(?<=[^\\]":)' + name_ends(rb'"')
     + rb'|(?<=\\":)(?:' + name_ends(rb'\\"') + rb"|" + name_ends(rb'\\\\\\"')
     + rb')|(?<=" :)(?:' + name_ends(rb'" ') + rb"|" + name_ends(rb'\\" ')
     + rb"))" + GAP + rb'(\\*+)"'

@@ -10,7 +10,7 @@ import re
 from base64 import b64encode
 
 from ramify.capture.secret_providers import cuts, probe_after
-from ramify.capture.secret_shapes import Family, Pattern, after, bounded, mark, outside_blobs, whole
+from ramify.capture.secret_shapes import Family, Pattern, after, begun, bounded, mark, outside_blobs, whole
 from ramify.capture.secret_words import is_random
 
 
@@ -38,7 +38,8 @@ VALUE = r"[^\s\"'\\,;&|<>(){}\[\]$`]"
 DASHED = Family(
     re.compile(
         (
-            r"-(?:(?<=sk-)[\w-]{8}|(?<=lpat-)[\w-]{8}|(?<=pypi-)AgE|(?<=xox[a-z]-)\w|(?<=xapp-)\d|----BEGIN "
+            rf"-(?:(?<=sk-)(?:(?:ant|proj|svcacct|admin)-|[A-Za-z0-9]{{20}}T3Blb|{begun(3)}[\w-]{{8}})"
+            r"|(?<=lpat-)[\w-]{8}|(?<=pypi-)AgE|(?<=xox[a-z]-)\w|(?<=xapp-)\d|----BEGIN "
             rf"|(?<=[0-9a-f]{{32}}-)us\d|(?<=Private-)(?:Lines|MAC): |u [^\s:]{{1,64}}:|-user[ =]|{probe_after('-')})"
         ).encode()
     ),

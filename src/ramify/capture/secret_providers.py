@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ramify.capture.secret_shapes import Pattern, bounded, whole
+from ramify.capture.secret_shapes import Pattern, begun, bounded, whole
 
 
 class Prefix(NamedTuple):
@@ -110,11 +110,11 @@ SHORTEST = 16
 
 
 def before(words: Iterable[str]) -> Iterator[str]:
-    """Looking back needs one width: prefixes of one length stand together."""
+    """Looking back needs one width: prefixes of one length stand together. Each begins a word, as what cuts exactly wants it."""
     by_length: dict[int, list[str]] = defaultdict(list)
     for word in sorted(set(words)):
         by_length[len(word)].append(re.escape(word))
-    return (f"(?<={'|'.join(same)})" for same in by_length.values())
+    return (f"(?<={'|'.join(same)}){begun(length)}" for length, same in by_length.items())
 
 
 def ending_in(separator: str) -> list[Prefix]:

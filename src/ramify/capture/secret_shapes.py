@@ -30,6 +30,12 @@ def bounded(prefix: str) -> str:
     return rf"{prefix}(?:(?<![A-Za-z0-9]{prefix})|(?<=\\[nrtbf]{prefix})|(?<=\\u[0-9A-Fa-f]{{4}}{prefix}))"
 
 
+def begun(length: int) -> str:
+    r"""The same, asked from the end of a prefix that is so long: `task-` is no `sk-`."""
+    prefix = rf"[\s\S]{{{length}}}"
+    return rf"(?:(?<![A-Za-z0-9]{prefix})|(?<=\\[nrtbf]{prefix})|(?<=\\u[0-9A-Fa-f]{{4}}{prefix}))"
+
+
 def whole(kind: str, shape: str) -> Pattern:
     """A secret that its own letters give away."""
     replacement = mark(kind)

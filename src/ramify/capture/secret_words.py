@@ -56,7 +56,9 @@ COOKIE = word(rb"cookie", rb"(?:(?<!\w)|(?<=\\[nrt]))(?:set-)?", b"cookie")
 BESIDE = (PASSWORD, SECRET, TOKEN, KEY, COOKIE)
 WITH_K = {b"en": TOKEN, b"ey": KEY, b"ie": COOKIE}
 """Three words have one rare letter in common: one walk finds all of them."""
-K = re.compile(rb"k(?:ey|en(?<=token)|ie(?<=cookie))")
+ENDS = bytes(sorted({each[-1] for each in KEYS}))
+"""Of what must stand before `key`: in most of what is seen, something else does."""
+K = re.compile(rb"k(?:ey(?<=[" + ENDS + rb" _-]key)|en(?<=token)|ie(?<=cookie))")
 
 
 def redact_beside(text: bytes, kind: str = "") -> bytes:
