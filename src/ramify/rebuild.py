@@ -49,11 +49,13 @@ def as_it_is(seen: Observation) -> Observation | None:
     return seen
 
 
-def replay(store: Store, ingest: Ingest, after: int, progress: Progress, kept: Kept = as_it_is) -> int:
+def replay(store: Store, ingest: Ingest, after: int, progress: Progress, kept: Kept = as_it_is, until: int | None = None) -> int:
     """Derives what follows from the log behind a number, as far as it is kept; up to where that went."""
     total = store.seq()
     batch: list[Observation] = []
     for seq, seen in store.observations(after):
+        if until is not None and seq > until:
+            break
         after = seq
         if (one := kept(seen)) is not None:
             batch.append(one)

@@ -68,7 +68,7 @@ class Found:
     def __init__(self, store: Store, order: Order) -> None:
         self._store, self._search, self._project = store, order.search, order.project
         self._reader = Reader(store)
-        self._after = 0
+        self.until = 0
         self.ids: dict[str, None] = {}  # in the order of the log
         self.kinds: Counter[str] = Counter()
         self.read = 0
@@ -77,8 +77,8 @@ class Found:
     def read_on(self, progress: Progress) -> None:
         """All that the log holds now."""
         total = self._store.seq()
-        for seq, seen in self._store.observations(self._after):
-            self._after = seq
+        for seq, seen in self._store.observations(self.until):
+            self.until = seq
             self.read += 1
             clean = self._cleaned(seen)
             if clean != seen:
@@ -206,7 +206,7 @@ def _wholly(store: Store, ingest: Ingest, order: Order, found: Found, progress: 
     scratch = ingest.store
     assert isinstance(scratch, Sqlite)
     try:
-        last = replay(store, ingest, 0, progress, found.kept)
+        last = replay(store, ingest, 0, progress, found.kept, found.until)  # of what came since, nobody knows what it holds
         with store.exclusive():
             found.read_on(quiet)
             replay(store, ingest, last, progress, found.kept)
