@@ -240,8 +240,11 @@ class PostgresServer:
         """Room of deleted rows is free for others; pages at the end go back to the disk. `FULL`: every table is written anew."""
         with self._connect() as connection:
             query = "SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind = 'r'"
-            for (table,) in connection.execute(query, (quoted(self.schema),)).fetchall():
-                connection.execute(f"VACUUM {how} {quoted(self.schema)}.{quoted(table)}")
+            try:
+                for (table,) in connection.execute(query, (quoted(self.schema),)).fetchall():
+                    connection.execute(f"VACUUM {how} {quoted(self.schema)}.{quoted(table)}")
+            except psycopg.Error as problem:  # of a deadlock with a writer this one is the victim; a day's table may be gone by now
+                raise StoreDown(words(problem)) from problem
 
     # -- news ---------------------------------------------------------------------------------------------------------
 
