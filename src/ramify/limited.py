@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ramify.acting import Acting
 from ramify.acts import correction, preview
@@ -21,12 +21,10 @@ from ramify.model.mistake import NotYours
 from ramify.model.observation import Correction, Observation
 from ramify.query.changes import change_shapes
 from ramify.query.errors import NotFound
-from ramify.query.flags import Patience
 from ramify.query.leaving import leaving
 from ramify.query.narrowed import Narrowed
-from ramify.query.service import Answer, Questions
+from ramify.query.service import Answer
 from ramify.retention import named
-from ramify.storage.base import Store
 
 if TYPE_CHECKING:
     from ramify.served import Served
@@ -68,12 +66,11 @@ class Limited:
     def __init__(self, served: "Served", projects: frozenset[str]) -> None:
         self._served = served
         self.projects = projects
-        self._narrowed = Narrowed(served.store, projects)
-        self.store = cast(Store, self._narrowed)
-        self.questions = Questions(self.store, Patience(served.settings.stalled_after), served.prices.price)
+        self.questions = served.questions.within(projects)
+        self.store = self.questions.store
         self.questions.lints.remember()
         self.exports = Exports(self.questions, os.environ)
-        self.hub = LimitedFeed(served.rows, self._narrowed)
+        self.hub = LimitedFeed(served.rows, Narrowed(served.store, projects))
         self.acting = Acting(self.store, served.reach)
         self.news, self.clock = served.news, served.clock
         self.session_secret, self.project = served.session_secret, served.project

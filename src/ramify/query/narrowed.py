@@ -120,7 +120,7 @@ class Narrowed:
         """Of several projects the page ends where that of one of them does: further down it is not known what there is."""
         if is_part(ask.where):
             part = self._store.sift(table, ask, tests, most)
-            return Sifted(self.mine(part.rows), part.looked, part.place)
+            return Sifted(self.mine(part.rows), len(part.rows), part.place)
         asks = self._asks(ask)
         found = [self._store.sift(table, one, tests, max(1, most // len(asks))) for one in asks]
         ends = [one.place for one in found if one.place is not None]
