@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from ramify.acting import Acting
 from ramify.acts import correction, preview
 from ramify.event_log import EventLog
@@ -17,8 +19,9 @@ from ramify.exporting.offer import Exports
 from ramify.forgetting import note_shape, notes
 from ramify.hub import Hub, Rows
 from ramify.model.entity import Entity
+from ramify.model.ids import observation_id
 from ramify.model.mistake import NotYours
-from ramify.model.observation import Correction, Observation
+from ramify.model.observation import Correction, Observation, Record
 from ramify.query.changes import change_shapes
 from ramify.query.errors import NotFound
 from ramify.query.leaving import leaving
@@ -83,7 +86,9 @@ class Limited:
 
     def observe(self, seen: Observation) -> None:
         self._check(seen.project)
-        self._served.observe(seen)
+        # A record's id comes from whoever sends it, and must not take the place of one that another project will send.
+        own = replace(seen, id=observation_id("record", seen.project, "limited", seen.id)) if isinstance(seen, Record) else seen
+        self._served.observe(own)
 
     def commit(self, batch: Sequence[Observation]) -> None:
         for seen in batch:
@@ -118,7 +123,8 @@ class Limited:
         return preview(self.store, children, parent)
 
     def forget_one(self, id: str, by: str = "") -> Answer:
-        return self._served.forget_one(self._conversation(id), by)
+        """What others have in common with it would show in how much room it gave back."""
+        return {**self._served.forget_one(self._conversation(id), by), "pieces": 0, "left": ""}
 
     def leaving(self, id: str) -> Answer:
         return {**leaving(self.store, self._conversation(id)), "seq": self.store.seq()}
