@@ -37,11 +37,11 @@ def log_of(project: str, stories: tuple[str, ...] = STORIES) -> tuple[Observatio
 
 
 @cache
-def marked_log(project: str, word: str) -> tuple[Observation, ...]:
+def marked_log(project: str, word: str, stories: tuple[str, ...] = STORIES) -> tuple[Observation, ...]:
     """With a word of its own in what was said."""
     mark = word.encode()
     return tuple(
-        replace(seen, body=WORD.sub(rb"\1" + mark, seen.body)) if hasattr(seen, "body") else seen for seen in log_of(project)
+        replace(seen, body=WORD.sub(rb"\1" + mark, seen.body)) if hasattr(seen, "body") else seen for seen in log_of(project, stories)
     )
 
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ramify.apart import SMALL, Apart, Difference, Entangled, Near
 from ramify.belonging import Belonging
-from ramify.indexing import ever_words_of
+from ramify.indexing import ever_words_of, is_current
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
 from ramify.model.entity import TABLES, Call, Entity
@@ -144,7 +144,7 @@ def _drop_words(store: Near, going: Going, found: Difference) -> None:
     indexed = store.search.indexed()
     others = [(store.load(*place), row) for place, row in found.rows.items() if place[0] == "calls" and row is not None]
     moved = any(words_begin(was) != words_begin(now) for was, now in others)
-    if moved or any(seq > indexed for seq, _ in numbered) or not store.search.drop([words for _, seen in numbered for words in ever_words_of(store, seen)]):  # what is not indexed yet may be on its way
+    if not is_current(store) or moved or any(seq > indexed for seq, _ in numbered) or not store.search.drop([words for _, seen in numbered for words in ever_words_of(store, seen)]):  # what is not indexed yet may be on its way
         store.search.clear()
 
 

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ramify.model import ids
 from ramify.model.entity import Call, Message, Note, ToolCall
@@ -18,6 +19,7 @@ from ramify.protocols.anthropic.normal import blocks_of, normal_text, result_tex
 from ramify.protocols.claude import decode as claude
 from ramify.protocols.model_api import is_model_call, messages_of, read_answer
 from ramify.storage.base import Store, Words
+from ramify.storage.wording import project_word
 
 LONGEST = 200_000  # characters of one text; the rest of a giant result is found by looking, not by searching
 STRETCH = 100  # observations of one transaction
@@ -25,6 +27,7 @@ SMALL_STRETCH = 20  # while the writer has work
 STRETCH_CHARACTERS = 4_000_000
 GIVE_WAY = 4  # times as long as it has worked it rests while the writer has work
 RETRY_SECONDS = 5.0
+FORM, EDITION = "words", 1  # one more whenever texts are indexed in another form
 log = logging.getLogger("ramify")
 
 
@@ -57,8 +60,19 @@ def words_of(store: Store, seen: Observation) -> list[Words]:
 def ever_words_of(store: Store, seen: Observation) -> list[Words]:
     """All that may have been indexed of it, whatever its rows said at that time."""
     if isinstance(seen, Request) and is_model_call(seen.method, seen.path):
-        return _said_in(seen, ids.call_id(seen.id), 0, 0)
-    return words_of(store, seen)
+        return marked(_said_in(seen, ids.call_id(seen.id), 0, 0), seen.project)
+    return marked(words_of(store, seen), seen.project)
+
+
+def marked(texts: Sequence[Words], project: str) -> list[Words]:
+    """Whose a text is stands in it as a word: who may see one project is led to its texts by the index itself."""
+    word = project_word(project)
+    return [replace(one, text=f"{one.text} {word}") for one in texts]
+
+
+def is_current(store: Store) -> bool:
+    """An index of an earlier version holds its texts in another form."""
+    return store.fact(FORM) == EDITION
 
 
 def _asked(store: Store, seen: Request) -> list[Words]:
@@ -146,13 +160,16 @@ class Indexer:
         return count
 
     def _stretch(self, limit: int) -> int:
+        if not is_current(self.store):
+            self.store.search.clear()
+            self.store.set_fact(FORM, EDITION)
         texts: list[Words] = []
         count, size, after = 0, 0, self.store.search.indexed()
         last = after
         batch = list(islice(self.store.observations(after), limit))
         kept = kept_words(self.store, [seen for _, seen in batch])
         for seq, seen in batch:
-            found = [*self._words(seen), *kept.get(seen.id, ())]
+            found = marked([*self._words(seen), *kept.get(seen.id, ())], seen.project)
             texts += found
             size += sum(len(words.text) for words in found)
             count, last = count + 1, seq

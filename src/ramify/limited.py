@@ -8,7 +8,9 @@ import os
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from ramify.acting import Acting
 from ramify.acts import correction, preview
@@ -17,16 +19,15 @@ from ramify.exporting.offer import Exports
 from ramify.forgetting import note_shape, notes
 from ramify.hub import Hub, Rows
 from ramify.model.entity import Entity
+from ramify.model.ids import observation_id
 from ramify.model.mistake import NotYours
-from ramify.model.observation import Correction, Observation
+from ramify.model.observation import Correction, Observation, Record
 from ramify.query.changes import change_shapes
 from ramify.query.errors import NotFound
-from ramify.query.flags import Patience
 from ramify.query.leaving import leaving
 from ramify.query.narrowed import Narrowed
-from ramify.query.service import Answer, Questions
+from ramify.query.service import Answer
 from ramify.retention import named
-from ramify.storage.base import Store
 
 if TYPE_CHECKING:
     from ramify.served import Served
@@ -68,12 +69,11 @@ class Limited:
     def __init__(self, served: "Served", projects: frozenset[str]) -> None:
         self._served = served
         self.projects = projects
-        self._narrowed = Narrowed(served.store, projects)
-        self.store = cast(Store, self._narrowed)
-        self.questions = Questions(self.store, Patience(served.settings.stalled_after), served.prices.price)
+        self.questions = served.questions.within(projects)
+        self.store = self.questions.store
         self.questions.lints.remember()
         self.exports = Exports(self.questions, os.environ)
-        self.hub = LimitedFeed(served.rows, self._narrowed)
+        self.hub = LimitedFeed(served.rows, Narrowed(served.store, projects))
         self.acting = Acting(self.store, served.reach)
         self.news, self.clock = served.news, served.clock
         self.session_secret, self.project = served.session_secret, served.project
@@ -86,7 +86,9 @@ class Limited:
 
     def observe(self, seen: Observation) -> None:
         self._check(seen.project)
-        self._served.observe(seen)
+        # A record's id comes from whoever sends it, and must not take the place of one that another project will send.
+        own = replace(seen, id=observation_id("record", seen.project, "limited", seen.id)) if isinstance(seen, Record) else seen
+        self._served.observe(own)
 
     def commit(self, batch: Sequence[Observation]) -> None:
         for seen in batch:
@@ -121,7 +123,8 @@ class Limited:
         return preview(self.store, children, parent)
 
     def forget_one(self, id: str, by: str = "") -> Answer:
-        return self._served.forget_one(self._conversation(id), by)
+        """What others have in common with it would show in how much room it gave back."""
+        return {**self._served.forget_one(self._conversation(id), by), "pieces": 0, "left": ""}
 
     def leaving(self, id: str) -> Answer:
         return {**leaving(self.store, self._conversation(id)), "seq": self.store.seq()}

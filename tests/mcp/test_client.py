@@ -21,8 +21,8 @@ BUDGETS = (2_000, 30_000)
 
 
 @asynccontextmanager
-async def asking(store: str, home: Path) -> AsyncIterator[Client]:
-    command = StdioServerParameters(command=sys.executable, args=["-m", "ramify", "mcp", "--store", store], env=environment(home))
+async def asking(store: str, home: Path, *more: str) -> AsyncIterator[Client]:
+    command = StdioServerParameters(command=sys.executable, args=["-m", "ramify", "mcp", "--store", store, *more], env=environment(home))
     async with Client(stdio_client(command)) as client:
         yield client
 
@@ -90,6 +90,22 @@ async def test_what_is_asked_wrongly_is_told_and_the_session_goes_on(store: str,
         ):
             assert words in (await ask(client, tool, wrong=True, **arguments))["error"]
         assert (await ask(client, "find"))["items"]
+
+
+async def test_an_agent_of_one_project_is_told_of_no_other(store: str, tmp_path: Path) -> None:
+    other = Ramify.open(store, project="other", write=True)
+    other.import_paths([CASES / "anthropic" / "linear"], "auto", lambda done, of: None)
+    theirs = [task["id"] for task in other.questions.tasks(project="default", limit=0)["items"]]
+    other.close()
+    async with asking(store, tmp_path, "--project", "other") as client:
+        for kind in ("runs", "tasks", "conversations", "calls", "said"):
+            found = await ask(client, "find", filter="project:default" if kind != "said" else "fences", kind=kind)
+            assert found["items"] == [], kind
+        own = await ask(client, "find", filter="")
+        assert {run["project"] for run in own["items"]} == {"other"} if "project" in own["items"][0] else own["items"]
+        for id in theirs:
+            await ask(client, "node", wrong=True, id=id)
+            await ask(client, "tree", wrong=True, id=id)
 
 
 async def test_a_store_that_is_not_there_yet_is_no_end(tmp_path: Path) -> None:

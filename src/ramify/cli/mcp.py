@@ -3,7 +3,6 @@
 import sys
 from contextlib import ExitStack
 
-from ramify.cli.contract import Opened
 from ramify.cli.parser import Parser, add_settings
 from ramify.cli.session import Part, Session
 from ramify.mcp.tools import tools_over
@@ -12,7 +11,7 @@ from ramify.query.service import Questions
 
 
 def options(parser: Parser) -> None:
-    add_settings(parser, "store")
+    add_settings(parser, "store", "project")
 
 
 def speak(session: Session) -> int:
@@ -20,12 +19,14 @@ def speak(session: Session) -> int:
         session.output.say("speaking MCP on standard input and output: an agent's client starts this, for example")
         session.output.say("  claude mcp add ramify -- ramify mcp")
     with ExitStack() as stack:
-        found: list[Opened] = []
+        found: list[Questions] = []
+        project = session.settings.project  # whoever asks may not choose another
 
         def questions() -> Questions:
             if not found:
-                found.append(stack.enter_context(session.opened()))
-            return found[0].questions
+                opened = stack.enter_context(session.opened()).questions
+                found.append(opened.within(frozenset({project})) if project else opened)
+            return found[0]
 
         serve(sys.stdin.buffer, write, tools_over(questions))
     return 0

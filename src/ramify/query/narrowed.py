@@ -18,6 +18,7 @@ from ramify.model.sketch import Sketch
 from ramify.storage.base import Ask, Bounds, Entry, Further, Ref, Rows, Sifted, Store, Test, TextIndex
 from ramify.storage.columns import COLUMNS
 from ramify.storage.totals import counted
+from ramify.storage.wording import project_word
 
 PAGE = 1000
 REMEMBERED = 20_000  # owners of rows: whose they are never changes
@@ -120,7 +121,7 @@ class Narrowed:
         """Of several projects the page ends where that of one of them does: further down it is not known what there is."""
         if is_part(ask.where):
             part = self._store.sift(table, ask, tests, most)
-            return Sifted(self.mine(part.rows), part.looked, part.place)
+            return Sifted(self.mine(part.rows), len(part.rows), part.place)
         asks = self._asks(ask)
         found = [self._store.sift(table, one, tests, max(1, most // len(asks))) for one in asks]
         ends = [one.place for one in found if one.place is not None]
@@ -215,14 +216,18 @@ class NarrowedIndex:
         self._within = within
 
     def find(self, text: str, limit: int, before: int | None) -> list[tuple[int, Any]]:
+        """Newest first, of each project by the word that marks its texts; what the index says is checked by the rows."""
+        found = [hit for project in self._within.projects for hit in self._of(project, text, limit, before)]
+        return sorted(found, key=lambda hit: -hit[0])[:limit]
+
+    def _of(self, project: str, text: str, limit: int, before: int | None) -> list[tuple[int, Any]]:
         found: list[tuple[int, Any]] = []
-        while len(found) < limit:
-            hits = self._index.find(text, PAGE, before)
+        while True:
+            hits = self._index.find(f'"{project_word(project)}" {text}', limit, before)
             found += self._mine(hits)
-            if len(hits) < PAGE:
-                break
+            if len(hits) < limit or len(found) >= limit:
+                return found
             before = hits[-1][0]
-        return found[:limit]
 
     def _mine(self, hits: Sequence[tuple[int, Any]]) -> list[tuple[int, Any]]:
         ids: dict[str, set[str]] = {}

@@ -14,6 +14,7 @@ from ramify.query.errors import Ambiguous, BadQuestion, NotFound
 from ramify.query.flags import USUAL, Patience
 from ramify.query.lints.looking import Lints
 from ramify.query.lists import Wanted, listed
+from ramify.query.narrowed import narrowed
 from ramify.query.outline import outline
 from ramify.query.paging import ALL, cut, read_place, write_place
 from ramify.query.reasons import why, why_all
@@ -37,6 +38,10 @@ class Questions:
         self.patience = patience
         self.price = price
         self.lints = Lints(store, patience, price)
+
+    def within(self, projects: frozenset[str]) -> "Questions":
+        """The same, for whom there is nothing but these."""
+        return Questions(narrowed(self.store, projects), self.patience, self.price)
 
     def seq(self) -> int:
         return self.store.seq()

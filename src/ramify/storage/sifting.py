@@ -236,7 +236,7 @@ class Sifting:
         where = _and(self._scope, self._tests, clause, self._behind())
         order = f"ORDER BY {self._aside}{self.table}.{self.ask.order} DESC, {self._aside}{self.table}.id DESC"
         self._take(self._found(where, order, self.ask.limit + 1))
-        self.looked = count
+        self.looked = len(self.rows) if "project" in self.ask.where else count  # how many there are elsewhere is not for whoever asks for one
 
     def _walk(self, most: int) -> None:
         size = FIRST_WINDOW
