@@ -26,13 +26,13 @@ from ramify.storage.sqlite import Sqlite, open_sqlite
 BATCH = 160  # observations: what comes in the 40 ms that the writer gathers, at 2,000 requests a second
 
 
-def batches(source: Iterator[list[Observation]]) -> Iterator[list[Observation]]:
+def batches(source: Iterator[list[Observation]], size: int = BATCH) -> Iterator[list[Observation]]:
     waiting: list[Observation] = []
     for some in source:
         waiting += some
-        while len(waiting) >= BATCH:
-            yield waiting[:BATCH]
-            waiting = waiting[BATCH:]
+        while len(waiting) >= size:
+            yield waiting[:size]
+            waiting = waiting[size:]
     if waiting:
         yield waiting
 

@@ -1,7 +1,7 @@
 """The same traffic on each engine, to ten thousand, a hundred thousand and a million requests: what storing costs on the way,
 what it takes, and how long questions take at each mark.
 
-    python -m bench.scale [ENGINE …] [--most 1000000] [--folder FOLDER]
+    python -m bench.scale [ENGINE …] [--most 1000000] [--folder FOLDER] [--batch 160]
 
 A fill is kept in the folder and goes on from where it was; without a folder it goes when it is done.
 """
@@ -60,11 +60,12 @@ class State(Struct):
 class Filling:
     """One engine's store, from mark to mark."""
 
-    def __init__(self, folder: Path, running: Running, store: Store) -> None:
+    def __init__(self, folder: Path, running: Running, store: Store, batch: int) -> None:
         self._file = folder / "state.json"
         self.state = msgspec.json.decode(self._file.read_bytes(), type=State) if self._file.exists() else State()
         self._running = running
         self._store = store
+        self._batch = batch
         self._ingest = Ingest(store, redaction=Cleaner())
 
     def save(self) -> None:
@@ -105,7 +106,7 @@ class Filling:
             if len(made) == REQUESTS:
                 break
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        for batch in batches(iter(made)):
+        for batch in batches(iter(made), self._batch):
             start = time.perf_counter()
             self._ingest.step(batch)
             steps.append(time.perf_counter() - start)
@@ -135,12 +136,12 @@ class Filling:
         self.save()
 
 
-def measure(engine: str, folder: Path, most: int, told: Callable[[str], None]) -> State:
+def measure(engine: str, folder: Path, most: int, batch: int, told: Callable[[str], None]) -> State:
     folder.mkdir(parents=True, exist_ok=True)
     with ENGINES[engine](folder) as running:
         store = open_store(running.url)
         try:
-            filling = Filling(folder, running, store)
+            filling = Filling(folder, running, store, batch)
             for requests in [mark for mark in MARKS if mark <= most]:
                 began = time.perf_counter()
                 mark = filling.reach(requests)
@@ -164,10 +165,10 @@ ROWS: dict[str, Callable[[Mark], str]] = {
 }
 
 
-def table(found: dict[str, State], most: int) -> Table:
+def table(found: dict[str, State], most: int, batch: int) -> Table:
     marks = [str(mark) for mark in MARKS if mark <= most]
     body = statistics.mean([mark.raw for state in found.values() for mark in state.marks.values()])
-    made = Table(title=f"{machine()}; {body / 1000:.0f} kB of bodies a request, batches of {BATCH} observations; questions: median in ms", title_justify="left")
+    made = Table(title=f"{machine()}; {body / 1000:.0f} kB of bodies a request, batches of {batch} observations; questions: median in ms", title_justify="left")
     made.add_column("")
     columns: list[Mark | None] = []
     for engine, state in found.items():
@@ -182,7 +183,7 @@ def table(found: dict[str, State], most: int) -> Table:
     return made
 
 
-def run(engines: list[str], most: int, folder: Path, console: Console) -> None:
+def run(engines: list[str], most: int, folder: Path, console: Console, batch: int = BATCH) -> None:
     reuse_memory()
     gc.set_threshold(100_000, 20, 100)
     found: dict[str, State] = {}
@@ -190,8 +191,8 @@ def run(engines: list[str], most: int, folder: Path, console: Console) -> None:
         if why := MISSING[engine]():
             console.print(f"{engine} is left out: {why}")
         else:
-            found[engine] = measure(engine, folder / engine, most, console.print)
-    console.print(table(found, most))
+            found[engine] = measure(engine, folder / engine, most, batch, console.print)
+    console.print(table(found, most, batch))
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -199,14 +200,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("engines", nargs="*", default=list(ENGINES), metavar="ENGINE", help=", ".join(ENGINES))
     parser.add_argument("--most", type=int, default=100_000)
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--batch", type=int, default=BATCH, help="observations that are stored at once")
     given = parser.parse_args(arguments)
     console = Console(width=170)
     if given.folder is not None:
-        run(given.engines, given.most, given.folder, console)
+        run(given.engines, given.most, given.folder, console, given.batch)
         return
     with tempfile.TemporaryDirectory(prefix="ramify-scale-") as folder:
         Path(folder).chmod(0o755)  # PostgreSQL runs as another user
-        run(given.engines, given.most, Path(folder), console)
+        run(given.engines, given.most, Path(folder), console, given.batch)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,10 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+from contextlib import closing
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tests.peers.a2a.environments import Unavailable, environment
 
@@ -21,6 +23,7 @@ CONFIG = """<clickhouse>
   <mark_cache_size>67108864</mark_cache_size> <logger><level>none</level></logger> {more}
 </clickhouse>
 """
+SHARD = "<shard><internal_replication>false</internal_replication>{replicas}</shard>"
 REPLICA = "<replica><host>127.0.0.1</host><port>{port}</port></replica>"
 SERVE = """
 import sys
@@ -95,34 +98,35 @@ class Server:
 
 
 class Cluster:
-    """Three nodes: two hold a copy each of one shard, the third only passes on. Without a Keeper, so that tables are made
-    on each node by itself, and it is the `Distributed` table that writes both copies."""
+    """Four nodes: two hold a copy each of the first shard, one holds the second, the last only passes on. Without a Keeper, so that
+    tables are made on each node by itself, and it is the `Distributed` table that writes both copies."""
 
     NAME = "trial"
 
     def __init__(self, folder: Path) -> None:
-        ports = [free_port() for _ in range(3)]
-        shard = "".join(REPLICA.format(port=port) for port in ports[:2])
-        known = f"<remote_servers><{self.NAME}><shard><internal_replication>false</internal_replication>{shard}</shard></{self.NAME}></remote_servers>"
+        ports = [free_port() for _ in range(4)]
+        shards = "".join(SHARD.format(replicas="".join(REPLICA.format(port=port) for port in some)) for some in (ports[:2], ports[2:3]))
+        known = f"<remote_servers><{self.NAME}>{shards}</{self.NAME}></remote_servers>"
         listen = "SYSTEM START LISTEN HTTP; SYSTEM START LISTEN TCP; "
         self.nodes = [Server(folder / f"node{number}", f"<tcp_port>{port}</tcp_port> {known}", listen) for number, port in enumerate(ports)]
 
     @property
     def front(self) -> Server:
-        return self.nodes[2]
+        return self.nodes[-1]
 
     def prepare(self, database: str) -> None:
+        from ramify.storage import clickhouse_schema, clickhouse_views
+
+        for statement in [*clickhouse_schema.statements(database, self.NAME), *clickhouse_views.statements(database, self.NAME)]:
+            self.everywhere(statement)
+
+    def everywhere(self, statement: str, settings: dict[str, Any] | None = None) -> None:
         """What ON CLUSTER would do."""
         import clickhouse_connect
 
-        from ramify.storage import clickhouse_schema, clickhouse_views
-
-        made = [*clickhouse_schema.statements(database, self.NAME), *clickhouse_views.statements(database, self.NAME)]
         for node in self.nodes:
-            client = clickhouse_connect.get_client(host="127.0.0.1", port=node.port)
-            for statement in made:
-                client.command(alone(statement, self.NAME))
-            client.close()
+            with closing(clickhouse_connect.get_client(host="127.0.0.1", port=node.port)) as client:
+                client.command(alone(statement, self.NAME), settings=settings)
 
     def url(self, database: str) -> str:
         return f"{self.front.url}/{database}?cluster={self.NAME}"

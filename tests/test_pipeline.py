@@ -91,6 +91,17 @@ def test_what_is_put_is_stored_in_order(world: World) -> None:
     assert world.pipeline.state()["stored"] == 40
 
 
+def test_the_more_waits_the_more_is_stored_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    take = world.ingest.take
+    monkeypatch.setattr(world.ingest, "take", lambda batch: (sizes.append(len(batch)), take(batch))[1])
+    world.put([record(number) for number in range(3000)])
+    world.pipeline.start()
+    assert world.pipeline.flush()
+    assert sizes == [256, 512, 1024, 1024, 184]
+    assert len(world.stored()) == 3000
+
+
 def test_a_locked_store_costs_nothing_but_time(world: World, tmp_path: Path) -> None:
     seen = turns(30)
     world.pipeline.start()

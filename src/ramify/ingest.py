@@ -24,8 +24,8 @@ from ramify.protocols.claude import decode as claude
 from ramify.protocols.sam import decode as sam
 from ramify.protocols.sam.layout import Pieces
 from ramify.redaction import Redaction, is_clean
-from ramify.scopes import left_key
-from ramify.storage.base import Ask, Changes, Entry, Kept, Ref, Store, StoreDown
+from ramify.scopes import left_key, told_conversation
+from ramify.storage.base import Ask, Changes, Entry, Kept, Overtaken, Ref, Store, StoreDown
 
 log = logging.getLogger("ramify")
 Rows = dict[tuple[str, str], Entity | None]
@@ -185,6 +185,12 @@ class Ingest:
 
     def step(self, batch: Sequence[Observation]) -> int:
         """How many were new. On `StoreDown` nothing was stored, and the same batch may be tried again."""
+        try:
+            return self._step(batch)
+        except Overtaken:
+            return self._step(batch)
+
+    def _step(self, batch: Sequence[Observation]) -> int:
         with self._turn:
             try:
                 with self.store.exclusive() as changed:
@@ -252,11 +258,27 @@ class Ingest:
         changes = Changes(
             rows, self.world.added, (*refs_of(rows), *aliases), tuple(unreadable), tuple(self.world.forgotten)
         )
-        self.store.append(kept if keep else (), changes)
+        self.store.append([self._placed(item) for item in kept] if keep else (), changes)
         for item in kept:
             if item.layout is not None:
                 item.layout.forget_before()
         return rows
+
+    def _placed(self, item: Kept) -> Kept:
+        """With what it belongs to, as far as that is known by now."""
+        belongs = ""
+        match item.observation:
+            case Request(id=id) as seen if model_api.is_model_call(seen.method, seen.path):
+                belongs = self._owner(id)
+            case Response(request=id) as seen if model_api.is_model_call("POST", seen.path):
+                belongs = self._owner(id)
+            case Record() as seen if seen.format in claude.FORMATS:
+                belongs = told_conversation(seen)
+        return structs.replace(item, belongs=belongs) if belongs else item
+
+    def _owner(self, request: str) -> str:
+        call = self.world.call(ids.call_id(request))
+        return (call.conversation or call.session) if call is not None else ""
 
     def _leave_keys(self, batch: Sequence[Observation]) -> None:
         """Where whoever forgets a conversation finds what was seen of it."""

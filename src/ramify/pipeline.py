@@ -16,11 +16,12 @@ from ramify.storage.base import StoreDown
 
 log = logging.getLogger("ramify")
 BATCH = 256
+LARGEST = 4 * BATCH  # where more waits than can be stored: where each commit is dear, larger ones are cheaper
 BATCH_BYTES = 16 * 2**20
 GATHER_SECONDS = 0.04
 RETRY_SECONDS = 1.0
 CLOSE_SECONDS = 5.0  # after that the rest goes to the spool, and the next start stores it
-DRAIN = 200
+DRAIN = 1000
 
 Redact = Callable[[Observation], Observation]
 LeftOpen = Callable[[], Sequence[Observation]]
@@ -55,6 +56,7 @@ class Pipeline:
         self._given = 0
         self._passed = 0
         self._retry_at = 0.0
+        self._most = BATCH
         self._thread = threading.Thread(target=self._run, name="ramify-writer", daemon=True)
 
     def start(self) -> None:
@@ -162,11 +164,12 @@ class Pipeline:
             crowded = self._is_crowded()
             batch: list[Observation] = []
             size = 0
-            while self._queue and len(batch) < BATCH and (size < BATCH_BYTES or not batch):
+            while self._queue and len(batch) < self._most and (size < BATCH_BYTES or not batch):
                 seen = self._queue.popleft()
                 size += weight(seen)
                 batch.append(seen)
             self._waiting_bytes -= size
+            self._most = min(2 * self._most, LARGEST) if len(self._queue) >= self._most else BATCH
             return batch, crowded
 
     def _is_crowded(self) -> bool:

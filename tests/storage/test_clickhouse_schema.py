@@ -11,18 +11,21 @@ from ramify.storage.clickhouse import open_clickhouse
 from ramify.storage.columns import COLUMNS, OPTIONAL
 
 
-def test_one_server_has_one_table_that_drops_numbers_used_before() -> None:
-    database, table = clickhouse_schema.statements("team")
+def test_one_server_has_one_table_that_drops_numbers_used_before_and_others_for_what_is_large() -> None:
+    database, table, contents, texts = clickhouse_schema.statements("team")
     assert database == "CREATE DATABASE IF NOT EXISTS `team`"
     assert table.startswith("CREATE TABLE IF NOT EXISTS `team`.entries (`space` LowCardinality(String), `key` Int64, ")
     assert "ENGINE = ReplacingMergeTree(version, gone) ORDER BY (space, key, moment, id)" in table
     assert "non_replicated_deduplication_window = 10000" in table
-    assert "fsync_after_insert = 1" in table
+    assert all("fsync_after_insert = 1" in one for one in (table, contents, texts))
     assert "PARTITION" not in table  # a number must be unique in the table, and is so only within a partition
+    assert "PARTITION BY bitShiftRight(id, 47) ORDER BY (id) TTL marked + INTERVAL 1 DAY DELETE WHERE gone = 1" in contents
+    assert "PARTITION BY filling ORDER BY (filling, key)" in texts
+    assert clickhouse_schema.statements("team", present=("entries", "texts")) == [contents]
 
 
 def test_a_cluster_has_copies_on_one_shard_and_a_table_that_finds_it() -> None:
-    database, local, found = clickhouse_schema.statements("team", "main's")
+    database, local, found, contents, spread, *_ = clickhouse_schema.statements("team", "main's")
     assert database == "CREATE DATABASE IF NOT EXISTS `team` ON CLUSTER `main's`"
     assert local.startswith("CREATE TABLE IF NOT EXISTS `team`.entries_local ON CLUSTER `main's` (")
     assert "ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/team/entries', '{replica}', version, gone)" in local
@@ -30,8 +33,10 @@ def test_a_cluster_has_copies_on_one_shard_and_a_table_that_finds_it() -> None:
     assert "non_replicated" not in local
     assert found == (
         "CREATE TABLE IF NOT EXISTS `team`.entries ON CLUSTER `main's` AS `team`.entries_local "
-        "ENGINE = Distributed('main\\'s', 'team', 'entries_local', cityHash64('team'))"
+        "ENGINE = Distributed('main\\'s', 'team', 'entries_local', cityHash64('team', space = ''))"
     )
+    assert "ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/team/contents', '{replica}', version, gone) PARTITION BY" in contents
+    assert spread.endswith("'contents_local', bitAnd(bitShiftRight(id, 32), 32767))")
 
 
 def test_every_column_has_the_kind_that_it_has_elsewhere() -> None:

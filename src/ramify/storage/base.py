@@ -49,10 +49,12 @@ class News(Protocol):
 
 
 class Kept(Struct, frozen=True):
-    """An observation to be stored, and how its body is made of pieces, where that is known."""
+    """An observation to be stored, how its body is made of pieces, and what it belongs to, where that is known: engines that
+    spread their contents keep together what belongs together."""
 
     observation: Observation
     layout: Layout | None = None
+    belongs: str = ""
 
 
 class Ref(Struct, frozen=True):
@@ -143,6 +145,10 @@ class Words(Struct, frozen=True):
 
 class StoreDown(Exception):
     """The store cannot take this now (locked, full, gone); the same batch may be tried again later."""
+
+
+class Overtaken(StoreDown):
+    """Another writer was first. Nothing was stored, and the same may be tried again at once."""
 
 
 class TextIndex(Protocol):

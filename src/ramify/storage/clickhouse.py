@@ -2,12 +2,13 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 import msgspec
+from xxhash import xxh3_64_intdigest
 
 from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
@@ -29,11 +30,12 @@ from ramify.storage.base import (
     Test,
 )
 from ramify.storage.clickhouse_checking import troubles
+from ramify.storage.clickhouse_contents import OLD, Content, Contents, lacking, together
 from ramify.storage.clickhouse_direct import ClickHouseMesh, ask_directly
 from ramify.storage.clickhouse_known import NEAR, Known
 from ramify.storage.clickhouse_pieces import Pieces
-from ramify.storage.clickhouse_rows import GONE, PLAIN, entries_of, replaced, row_of, source
-from ramify.storage.clickhouse_schema import PROJECTIONS, TYPES, literal, name
+from ramify.storage.clickhouse_rows import GONE, PLAIN, Place, entries_of, replaced, row_of, source
+from ramify.storage.clickhouse_schema import CONTENTS, PROJECTIONS, TYPES, literal, name
 from ramify.storage.clickhouse_search import ClickHouseSearch
 from ramify.storage.clickhouse_server import ClickHouseServer, Row
 from ramify.storage.clickhouse_views import statements
@@ -46,7 +48,7 @@ from ramify.storage.views import refuse_projects
 
 NEWEST = 64
 CHUNK = 2000
-SCHEMA = 1
+SCHEMA = 2
 FOLDED = Dialect("", " JOIN ", "ILIKE", "lower({0})")
 _encoder = msgspec.msgpack.Encoder()
 _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
@@ -82,13 +84,14 @@ class ClickHouse:
 
     def __init__(self, shown: str, options: dict[str, Any], database: str, cluster: str, busy_seconds: float) -> None:
         self.url = shown
-        self._pieces = Pieces(lambda: self.server)
+        self._contents = Contents(lambda: self.server)
+        self._pieces = Pieces(lambda: self.server, self._contents)
         self._folder = Folder(self._pieces)
         self.server = ClickHouseServer(options, database, cluster, self._forget, busy_seconds)
         self._known = Known()
         self._asked: tuple[int, tuple[str, ...]] = (0, ())
         self._absent: frozenset[str] = frozenset()
-        self.server.committed = self._known.committed
+        self.server.committed = self._committed
         self.search = ClickHouseSearch(self)
         self._prepare()
 
@@ -98,22 +101,26 @@ class ClickHouse:
             raise UserMistake(
                 f"the store was written by a newer Ramify (schema {version}, this one knows {SCHEMA})", "upgrade Ramify, or use another database"
             )
-        if not version:
+        self._make_columns()
+        if version < SCHEMA:
             with self.server.writing():
                 if self.fact("identity") is None:
-                    self.set_facts({"schema": SCHEMA, "identity": int.from_bytes(os.urandom(7), "big")})
-        self._make_columns()
+                    self.set_fact("identity", int.from_bytes(os.urandom(7), "big"))
+                if self._pieces.older:
+                    self.search.clear()  # its words stood among the entries
+                self.set_fact("schema", SCHEMA)
         self._make_views()
 
     def _make_columns(self) -> None:
         """Those that a newer version asks for are filled when all is derived again."""
         server = self.server
         rows = server.read(f"SELECT name FROM system.columns WHERE database = {literal(server.database)} AND table = 'entries'")
-        lacking = [column for column in TYPES if (column,) not in rows]
-        for column in lacking:
+        self._pieces.older = ("payload",) in rows  # all contents stood among the entries
+        new = [column for column in TYPES if (column,) not in rows]
+        for column in new:
             for table in dict.fromkeys((server.own, server.table)):
                 server.command(f"ALTER TABLE {table}{server.on} ADD COLUMN IF NOT EXISTS {name(column)} {TYPES[column]}")
-        if lacking and self.seq():
+        if set(new) - {"place"} and self.seq():
             self.set_fact("outdated", 1)
 
     def _make_views(self) -> None:
@@ -124,6 +131,11 @@ class ClickHouse:
     def _forget(self) -> None:
         self._folder.forget()
         self._pieces.forget()
+        self._contents.forget()
+
+    def _committed(self, places: Iterable[Place], before: int, number: int) -> None:
+        self._known.committed(places, before, number)
+        self._contents.confirm()
 
     def _read(self, columns: str, space: str, clauses: str = "", rest: str = "", wide: bool = False) -> list[Row]:
         """The newest of each row, without those that are gone."""
@@ -151,27 +163,35 @@ class ClickHouse:
         fresh = self.missing([item.observation.id for item in kept]) if kept else set()
         state = self.server.state
         seq, raw = state.seq, state.raw
-        self._pieces.begin(self.server.turn, state.blob, state.swept)
+        self._pieces.begin(self.server.turn, self.server.taken, state.blob, state.swept)
         for item in kept:
             seen = item.observation
             if seen.id not in fresh:
                 continue
             fresh.discard(seen.id)
             seq += 1
-            body = getattr(seen, "body", b"")
-            raw += len(body)
-            self.server.pending["observations", seq, 0, seen.id] = self._contents(item)
-            self.server.pending["seen", 0, 0, seen.id] = {"seq": seq}
-        self.server.pending.update(self._pieces.taken())
+            raw += len(getattr(seen, "body", b""))
+            self._put_content(item, seq)
+        self._put_pieces()
         self.server.state = msgspec.structs.replace(self.server.state, seq=seq, blob=self._pieces.last, raw=raw)
 
-    def _contents(self, item: Kept) -> dict[str, Any]:
+    def _put_content(self, item: Kept, seq: int) -> None:
+        """What is large goes ahead, and the log names where it stands."""
         seen = item.observation
         body = getattr(seen, "body", b"")
+        self._pieces.begins = together(seen.at, xxh3_64_intdigest((item.belongs or seen.id).encode("utf-8", "surrogatepass")))
+        place = self._pieces.number()
         form, folded = self._folder.fold(body, item.layout)
         head = _encoder.encode(msgspec.structs.replace(seen, body=b"") if body else seen)
+        self.server.first(CONTENTS, [(place, seq, form, head, folded)])
         kind = type(seen).__name__.lower()
-        return {"kind": kind, "project": seen.project, "at": seen.at, "doc": head, "form": form, "payload": folded}
+        self.server.pending["observations", seq, 0, seen.id] = {"kind": kind, "project": seen.project, "at": seen.at, "place": place}
+        self.server.pending["seen", 0, 0, seen.id] = {"seq": seq, "place": place}
+
+    def _put_pieces(self) -> None:
+        rows, digests = self._pieces.taken()
+        self.server.first(CONTENTS, rows)
+        self.server.pending.update(digests)
 
     def _take_out(self, ids: Sequence[str]) -> int:
         """How many were there."""
@@ -211,8 +231,9 @@ class ClickHouse:
             left = set(self._absent)
         else:
             left = set(ids)
-            for start in range(0, len(ids), CHUNK):
-                chunk = ids[start : start + CHUNK]
+            asked = [id for id in ids if self._may_hold("seen", id)]
+            for start in range(0, len(asked), CHUNK):
+                chunk = asked[start : start + CHUNK]
                 left -= {row[0] for row in self._read("id", "seen", f"key = 0 AND moment = 0 AND id IN {literal(chunk)}")}
         if self.server.mine:
             self._asked, self._absent = (self.server.turn, tuple(ids)), frozenset(left)
@@ -231,15 +252,30 @@ class ClickHouse:
         return self.server.state.seq if self.server.mine else self.server.last()[2].seq
 
     def observation(self, id: str) -> Observation | None:
-        place = f"key IN (SELECT seq FROM {self.server.table} FINAL WHERE space = 'seen' AND key = 0 AND moment = 0 AND id = {literal(id)})"
-        rows = self._read("doc, form, payload", "observations", f"{place} AND id = {literal(id)}")
-        return self._whole(*rows[0]) if rows else None
+        rows = self._read("seq, place", "seen", f"key = 0 AND moment = 0 AND id = {literal(id)}")
+        return next((self._whole(*content) for _, content in self._filled(rows)), None)
 
     def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]:
-        while rows := self._read("key, doc, form, payload", "observations", f"key > {after}", "ORDER BY key LIMIT 200"):
-            for seq, head, form, body in rows:
-                yield seq, self._whole(head, form, body)
+        while rows := self._read("key, place", "observations", f"key > {after}", "ORDER BY key LIMIT 200"):
+            for seq, content in self._filled(rows):
+                yield seq, self._whole(*content)
             after = rows[-1][0]
+
+    def _filled(self, rows: Sequence[Row], columns: str = "head, form, payload") -> Iterator[tuple[int, Content]]:
+        """Numbers in the log, with what stands at their places. What is forgotten at this very moment is left out."""
+        found = dict(self._contents.read([place for _, place in rows if place], columns))
+        older = self._read_older([seq for seq, place in rows if not place])
+        lost = [seq for seq, place in rows if place not in found and seq not in older]
+        if lost and (named := self._read("key", "observations", f"key IN {literal(lost)}")):
+            raise lacking(len(named))
+        yield from ((seq, found[place] if place else older[seq]) for seq, place in rows if place in found or seq in older)
+
+    def _read_older(self, seqs: Sequence[int]) -> dict[int, Content]:
+        """From among the entries."""
+        if not seqs or not self._pieces.older:
+            return {}
+        rows = self._read("key, doc, form, payload", "observations", f"key IN {literal(seqs)}")
+        return {seq: (head, form, payload) for seq, head, form, payload in rows}
 
     def _whole(self, head: bytes, form: int, folded: bytes) -> Observation:
         seen: Observation = _heads.decode(head)
@@ -328,24 +364,28 @@ class ClickHouse:
         with self.server.writing():
             state = self.server.state
             numbers: dict[str, int] = dict(self._read("id, seq", "seen", f"key = 0 AND moment = 0 AND id IN {literal([item.observation.id for item in kept])}"))
-            self._pieces.begin(self.server.turn, state.blob, state.swept)
+            self._pieces.begin(self.server.turn, self.server.taken, state.blob, state.swept)
             for item in kept:
                 if (seq := numbers.get(item.observation.id)) is not None:
-                    self.server.pending["observations", seq, 0, item.observation.id] = self._contents(item)
-            self.server.pending.update(self._pieces.taken())
+                    self._put_content(item, seq)
+            self._put_pieces()
             self.server.state = msgspec.structs.replace(state, blob=self._pieces.last)
             mark(self.server)
 
     def bodies(self, after: int, limit: int) -> list[tuple[int, int, bytes]]:
-        rows = self._read("key, form, payload", "observations", f"key > {after}", f"ORDER BY key LIMIT {limit}")
-        return [(seq, form, body) for seq, form, body in rows]
+        rows = self._read("key, place", "observations", f"key > {after}", f"ORDER BY key LIMIT {limit}")
+        found = [(seq, form, body) for seq, (_, form, body) in self._filled(rows, "'', form, payload")]
+        return found if found or not rows else self.bodies(rows[-1][0], limit)
 
     def blobs(self, after: int, limit: int) -> list[tuple[int, int]]:
-        return [(id, form) for id, form in self._read("key, form", "blobs", f"key > {after}", f"ORDER BY key LIMIT {limit}")]
+        rows: list[Row] = []
+        if self._pieces.older and after < OLD:
+            rows = self._read("key, form", "blobs", f"key > {after}", f"ORDER BY key LIMIT {limit}")
+        return [(id, form) for id, form in rows] or self._contents.pieces(max(after, OLD), limit)
 
     def drop_blobs(self, ids: Sequence[int]) -> None:
         with self.server.writing():
-            self.server.pending.update({("blobs", id, 0, ""): GONE for id in ids})
+            self.server.pending.update(self._pieces.drop(ids))
             self.server.state = msgspec.structs.replace(self.server.state, swept=self.server.state.swept + 1)
             mark(self.server)
         self._folder.forget()
@@ -358,6 +398,7 @@ class ClickHouse:
         self.search.sweep()
         self.mesh().clear()
         wipe(self.server)
+        self._contents.wipe()
 
     def write_anew(self) -> None:
         """Taking out is writing anew here; what waits for that is waited for."""
@@ -396,6 +437,8 @@ class ClickHouse:
 
     def among(self, table: str, column: str, values: Sequence[str]) -> list[Entity]:
         found: list[Entity] = []
+        if column == "id":
+            values = [id for id in values if self._may_hold(table, id)]
         for start in range(0, len(values), CHUNK):
             found += self._chosen(table, f"{name(column)} IN {literal(values[start : start + CHUNK])}", "ORDER BY id")
         return found

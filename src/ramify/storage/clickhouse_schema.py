@@ -1,6 +1,10 @@
-"""ClickHouse's tables. Everything of a store stands in one, because one insert into one table is all or nothing there."""
+"""ClickHouse's tables. What decides and what is decided stands in one, because one insert into one table is all or nothing
+there. What is large and never changes stands in others, which a cluster spreads over its shards."""
 
-from typing import Any, NamedTuple
+from collections.abc import Container
+from typing import Any
+
+from msgspec import Struct
 
 from ramify.storage.columns import COLUMNS, NUMBERS, OPTIONAL
 
@@ -9,9 +13,12 @@ WINDOW = 10_000
 KEY = ("space", "key", "moment", "id")
 FIXED = {
     "space": "LowCardinality(String)", "key": "Int64", "moment": "Int64", "id": "String", "version": "UInt64", "gone": "UInt8",
-    "form": "UInt8", "digest": "String", "doc": "String", "payload": "String", "words": "String",
+    "place": "Int64", "digest": "String", "doc": "String",
 }  # fmt: skip
-CODECS = {"doc": " CODEC(ZSTD(1))", "payload": " CODEC(NONE)", "words": " CODEC(ZSTD(1))"}  # payloads are packed already
+CODECS = {
+    "doc": " CODEC(ZSTD(1))", "head": " CODEC(ZSTD(1))", "words": " CODEC(ZSTD(1))", "payload": " CODEC(NONE)",
+}  # fmt: skip
+"""Payloads are packed already."""
 SETTINGS = {
     "index_granularity": 256, "fsync_after_insert": 1, "fsync_part_directory": 1, "non_replicated_deduplication_window": WINDOW,
 }  # fmt: skip
@@ -30,7 +37,7 @@ def kind_of(column: str) -> str:
 
 TYPES = columns()
 EMPTY: dict[str, Any] = {
-    name: None if "Nullable" in kind else 0 if "Int" in kind else b"" if name in ("digest", "doc", "payload") else ""
+    name: None if "Nullable" in kind else 0 if "Int" in kind else b"" if name in ("digest", "doc") else ""
     for name, kind in TYPES.items()
 }
 
@@ -48,8 +55,12 @@ def literal(value: Any) -> str:
     return f"({', '.join(map(literal, value))})"
 
 
-class Shape(NamedTuple):
-    """A table: its columns, what it is ordered by, which version replaces the others of the same place, how it is parted."""
+class Shape(Struct, frozen=True):
+    """A table: its columns, what it is ordered by, which version replaces the others of the same place, how it is parted.
+
+    `spread` says by what its rows are spread over the shards of a cluster; without it all of them stand on one, which the
+    store's name chooses. Those of the entries do so too, but whoever asks for a space learns from it that only one shard need be
+    asked. `expires` says what the engine takes away by itself."""
 
     name: str
     columns: dict[str, str]
@@ -57,18 +68,41 @@ class Shape(NamedTuple):
     replaced: tuple[str, ...] = ()
     parted: str = ""
     more: str = ""
+    spread: str = ""
+    expires: str = ""
+    settings: dict[str, int] = {}
+    filled: tuple[str, ...] = ()  # columns that a batch brings
 
 
-ENTRIES = Shape("entries", TYPES, KEY, ("version", "gone"), more=", INDEX words words TYPE text(tokenizer = splitByString([' ']))")
+DAY_BITS, NEAR_BITS, NUMBER_BITS = 16, 15, 32
+"""Of the number of a content: the day on which it was seen, what stands together, and a number of its own."""
+ENTRIES = Shape(
+    "entries", TYPES, KEY, ("version", "gone"), more=", INDEX version version TYPE minmax GRANULARITY 16", spread="cityHash64({store}, space = '')"
+)
+CONTENTS = Shape(
+    "contents",
+    {"id": "Int64", "version": "UInt64", "gone": "UInt8", "marked": "DateTime", "seq": "Int64", "form": "UInt8", "head": "String", "payload": "String"},
+    ("id",), ("version", "gone"), parted=f"bitShiftRight(id, {NEAR_BITS + NUMBER_BITS})",
+    spread=f"bitAnd(bitShiftRight(id, {NUMBER_BITS}), {(1 << NEAR_BITS) - 1})",
+    expires="marked + INTERVAL 1 DAY DELETE WHERE gone = 1", settings={"index_granularity": 64}, filled=("id", "seq", "form", "head", "payload"),
+)  # fmt: skip
+TEXTS = Shape(
+    "texts", {"filling": "UInt32", "key": "Int64", "version": "UInt64", "doc": "String", "words": "String"}, ("filling", "key"), ("version",),
+    parted="filling", more=", INDEX words words TYPE text(tokenizer = splitByString([' ']))", spread="bitShiftRight(key, 20)",
+    filled=("filling", "key", "doc", "words"),
+)  # fmt: skip
+SHAPES = (ENTRIES, CONTENTS, TEXTS)
 
 
-def statements(database: str, cluster: str = "") -> list[str]:
+def statements(database: str, cluster: str = "", present: Container[str] = ()) -> list[str]:
+    """Without those tables that are there."""
     on = f" ON CLUSTER {name(cluster)}" if cluster else ""
-    return [f"CREATE DATABASE IF NOT EXISTS {name(database)}{on}", *table(database, ENTRIES, cluster)]
+    made = [one for shape in SHAPES if shape.name not in present for one in table(database, shape, cluster)]
+    return [f"CREATE DATABASE IF NOT EXISTS {name(database)}{on}", *made] if ENTRIES.name not in present else made
 
 
 def table(database: str, shape: Shape, cluster: str) -> list[str]:
-    """On a cluster a store stands whole on one shard, which its name chooses, and is copied among that shard's replicas."""
+    """On a cluster each shard copies its part among its replicas, and a table over them finds it."""
     if not cluster:
         return [made(database, shape, shape.name, f"ReplacingMergeTree({', '.join(shape.replaced)})", SETTINGS)]
     on = f" ON CLUSTER {name(cluster)}"
@@ -76,7 +110,8 @@ def table(database: str, shape: Shape, cluster: str) -> list[str]:
     path = literal(f"/clickhouse/tables/{{shard}}/{database}/{shape.name}")
     engine = f"ReplicatedReplacingMergeTree({', '.join((path, literal('{replica}'), *shape.replaced))})"
     own = f"{shape.name}_local"
-    place = f"Distributed({literal(cluster)}, {literal(database)}, {literal(own)}, cityHash64({literal(database)}))"
+    spread = (shape.spread or "cityHash64({store}, 0)").format(store=literal(database))
+    place = f"Distributed({literal(cluster)}, {literal(database)}, {literal(own)}, {spread})"
     return [
         made(database, shape, f"{own}{on}", engine, settings),
         f"CREATE TABLE IF NOT EXISTS {name(database)}.{shape.name}{on} AS {name(database)}.{own} ENGINE = {place}",
@@ -85,9 +120,10 @@ def table(database: str, shape: Shape, cluster: str) -> list[str]:
 
 def made(database: str, shape: Shape, called: str, engine: str, settings: dict[str, int]) -> str:
     typed = ", ".join(f"{name(column)} {kind}{CODECS.get(column, '')}" for column, kind in shape.columns.items())
-    kept = ", ".join(f"{key} = {value}" for key, value in settings.items())
+    kept = ", ".join(f"{key} = {value}" for key, value in {**settings, **shape.settings}.items())
     parted = f" PARTITION BY {shape.parted}" if shape.parted else ""
+    expires = f" TTL {shape.expires}" if shape.expires else ""
     return (
         f"CREATE TABLE IF NOT EXISTS {name(database)}.{called} ({typed}{shape.more}) "
-        f"ENGINE = {engine}{parted} ORDER BY ({', '.join(shape.order)}) SETTINGS {kept}"
+        f"ENGINE = {engine}{parted} ORDER BY ({', '.join(shape.order)}){expires} SETTINGS {kept}"
     )

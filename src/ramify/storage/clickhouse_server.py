@@ -2,7 +2,8 @@
 
 ClickHouse has no transactions, but it drops an insert whose deduplication token it has seen. The token is the number of
 the insert, one more than the last: of two that want the same number one is stored, whole, and the other one not at all.
-Taking a turn is such an insert, and so is what is written in it; who was overtaken finds its number taken.
+Taking a turn is such an insert, and so is what is written in it; who was overtaken finds its number taken. What is large
+goes into tables beside, first: it counts once the numbered insert names it.
 """
 
 import re
@@ -20,13 +21,14 @@ from urllib3.exceptions import HTTPError
 
 from ramify.model.entity import SHOWN
 from ramify.storage.background import in_background
-from ramify.storage.base import News, StoreDown
-from ramify.storage.clickhouse_schema import EMPTY, TYPES, literal, name, statements
+from ramify.storage.base import News, Overtaken, StoreDown
+from ramify.storage.clickhouse_schema import EMPTY, TYPES, Shape, literal, name, statements
 
 Row = tuple[Any, ...]
 Place = tuple[str, int, int, str]
 LEASE = 10.0  # seconds without a new number after which a turn is anybody's
 BEAT = 2.0
+ALONE = 10.0  # seconds without another writer after which a turn is not announced
 RING = 4096  # so many of the last news are kept
 NOTICE_ROWS = 1000
 PASSING = frozenset({
@@ -37,13 +39,14 @@ SETTINGS = {
     "max_query_size": 1 << 28, "max_ast_elements": 10_000_000, "max_expanded_ast_elements": 10_000_000, "compile_expressions": 0,
 }  # fmt: skip
 SMALL = {"max_threads": 1}  # for a few rows threads would cost more than they save
-BYTES: dict[str, str | dict[str, str]] = {"doc": "bytes", "payload": "bytes", "digest": "bytes"}
+BYTES: dict[str, str | dict[str, str]] = {"doc": "bytes", "payload": "bytes", "digest": "bytes", "head": "bytes"}
 INSERT = {
     "async_insert": 0, "insert_deduplicate": 1, "min_insert_block_size_rows": 1 << 30, "min_insert_block_size_bytes": 1 << 34,
-    "max_insert_block_size": 1 << 30,
+    "max_insert_block_size": 1 << 30, "max_partitions_per_insert_block": 0,
 }  # fmt: skip
-CLUSTER = {"load_balancing": "in_order", "distributed_foreground_insert": 1, "insert_quorum": "auto", "select_sequential_consistency": 1,
-           "distributed_product_mode": "local"}  # fmt: skip
+CLUSTER = {"load_balancing": "in_order", "distributed_foreground_insert": 1, "insert_quorum": "auto", "insert_quorum_parallel": 0,
+           "select_sequential_consistency": 1, "distributed_product_mode": "local", "optimize_skip_unused_shards": 1}  # fmt: skip
+"""Sequential reads are there only where inserts that wait for a quorum come one after the other."""
 
 
 class State(msgspec.Struct, frozen=True, array_like=True):
@@ -69,6 +72,7 @@ class ClickHouseServer:
 
     def __init__(self, options: dict[str, Any], database: str, cluster: str, forget: Callable[[], None], busy_seconds: float) -> None:
         self.database, self.cluster, self._options = database, cluster, options
+        self._crowded = time.monotonic()  # when another writer was last noticed
         self.table = f"{name(database)}.entries"
         self.own = f"{self.table}_local" if cluster else self.table
         self.on = f" ON CLUSTER {name(cluster)}" if cluster else ""
@@ -78,20 +82,21 @@ class ClickHouseServer:
         self._owner = 0
         self._number, self._known = 0, -1
         self._still: tuple[int, float] = (-1, 0.0)  # the number that was seen last, and since when
-        self._stale = self._closed = self._lost = False
+        self._stale = self._closed = self._lost = self._announced = False
         self.state = State()
         self.turn = 0
         self.taken = 0  # the number before this turn
         self.committed: Callable[[Iterable[Place], int, int], None] = lambda places, before, number: None
         self.pending: dict[Place, dict[str, Any]] = {}
+        self.beside: dict[str, tuple[Shape, list[Row]]] = {}  # rows of other tables, with what their shape is filled
         self._news: tuple[int, list[tuple[str, str]]] | None = None
         self._unsure: tuple[int, dict[str, list[Any]]] | None = None
         try:
             settings = {**SETTINGS, **(CLUSTER if cluster else {})}
             self._client = clickhouse_connect.get_client(**options, autogenerate_session_id=False, settings=settings, connect_timeout=10)
-            if self._client.command(f"EXISTS TABLE {self.table}") != 1:  # whoever made them by hand may not let us
-                for statement in statements(database, cluster):
-                    self._client.command(statement)
+            present = self._client.query(f"SELECT name FROM system.tables WHERE database = {literal(database)}").result_columns
+            for statement in statements(database, cluster, present[0] if present else ()):  # whoever made them by hand may not let us
+                self._client.command(statement)
         except (ClickHouseError, HTTPError, OSError) as problem:
             raise StoreDown(words(problem)) from problem
 
@@ -101,6 +106,18 @@ class ClickHouseServer:
     def mine(self) -> bool:
         """Whether this thread is in its turn."""
         return self._owner == threading.get_ident()
+
+    @property
+    def number(self) -> int:
+        """Of the last insert, in one's own turn."""
+        return self._number
+
+    def named(self, shape: Shape) -> str:
+        return f"{name(self.database)}.{shape.name}"
+
+    def own_of(self, shape: Shape) -> str:
+        """What stands on each node itself."""
+        return f"{self.named(shape)}_local" if self.cluster else self.named(shape)
 
     def read(self, query: str, wide: bool = False) -> list[Row]:
         """`wide`: many rows must be looked at, however few come back."""
@@ -112,14 +129,19 @@ class ClickHouseServer:
         with self._asking(), self._client.query_rows_stream(query, column_formats=BYTES) as rows:
             yield from rows
 
+    def blocks(self, query: str) -> Iterator[Sequence[Sequence[Any]]]:
+        """Column by column: for many small numbers."""
+        with self._asking(), self._client.query_column_block_stream(query) as blocks:
+            yield from blocks
+
     def command(self, statement: str, settings: dict[str, Any] | None = None) -> None:
         with self._asking():
             self._client.command(statement, settings=settings)
 
-    def put(self, table: str, rows: Sequence[Row], columns: Sequence[str], kinds: Sequence[str]) -> None:
+    def put(self, table: str, rows: Sequence[Row], columns: Sequence[str], kinds: Sequence[str], settings: dict[str, Any] | None = None) -> None:
         """Into a table beside the entries, which no turn is needed for."""
         with self._asking():
-            self._client.insert(table, rows, columns, column_type_names=kinds)
+            self._client.insert(table, rows, columns, column_type_names=kinds, settings=settings)
 
     def explained(self, query: str) -> str:
         """Of what a query is made, as the server reads it; nothing is run."""
@@ -131,6 +153,8 @@ class ClickHouseServer:
         """A query that a person wrote, in the store's own database: its columns and its rows, as they come."""
         try:
             client = clickhouse_connect.get_client(**self._options, database=self.database, autogenerate_session_id=False)
+            if self.cluster:
+                settings = {**settings, "optimize_skip_unused_shards": 1, "distributed_product_mode": "local"}
             with closing(client), client.query_rows_stream(query, settings=settings) as rows:
                 yield rows.source.column_names, rows
         except (OperationalError, HTTPError, OSError) as problem:
@@ -153,12 +177,13 @@ class ClickHouseServer:
     # -- turns --------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def exclusive(self) -> Iterator[bool]:
+    def exclusive(self, announced: bool = False) -> Iterator[bool]:
+        """`announced`: for those who cannot do the same again, should another writer come first."""
         with self._lock:
             if self.mine:
                 yield False
                 return
-            self._take()
+            self._take(announced)
             beating = threading.Event()
             beat = threading.Timer(BEAT, self._beat, (beating,))
             beat.daemon = True
@@ -174,11 +199,12 @@ class ClickHouseServer:
             finally:
                 beating.set()
                 beat.cancel()
-                self.pending, self._news = {}, None
+                self.pending, self.beside, self._news = {}, {}, None
                 self._owner = 0
 
-    def _take(self) -> None:
-        """Whoever finds the store idle tries the next number; only one of several can have it."""
+    def _take(self, announced: bool) -> None:
+        """Whoever finds the store idle tries the next number; only one of several can have it. Who has been alone for a while
+        does not: should another writer come all the same, what is written in this turn will find its number taken."""
         end, pause = time.monotonic() + self._busy, 0.02
         self._lost = False
         if self.cluster:
@@ -189,13 +215,19 @@ class ClickHouseServer:
                 self._still = (number, time.monotonic())
             if not state.busy or owner == self._me or time.monotonic() - self._still[1] > LEASE:  # of its own turns one is left behind
                 self._number, self.state = number, state
-                if self._insert({}, state, busy=True):
+                self._announced = not self._is_alone(number) or announced or state.busy
+                if not self._announced or self._insert({}, state, busy=True):
                     self._begin(number)
                     return
             if time.monotonic() > end:
                 raise StoreDown("the store is locked by another writer")
             time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
             pause = min(pause * 1.3, 0.1)
+
+    def _is_alone(self, number: int) -> bool:
+        if number != self._known:
+            self._crowded = time.monotonic()
+        return time.monotonic() - self._crowded > ALONE
 
     def _begin(self, before: int) -> None:
         self.turn += 1
@@ -205,14 +237,45 @@ class ClickHouseServer:
             self._forget()
 
     def commit(self, busy: bool) -> None:
-        """All that was gathered, in one insert."""
+        """All that was gathered, in one insert; what is large before it."""
+        for shape, rows in self.beside.values():
+            self._put_beside(shape, rows)
         with self._numbers:
             if self._lost or not self._insert({**self.pending, **self._told()}, self.state, busy):
                 self._lost = True
-                raise StoreDown("another writer took the turn of this one")
+                raise Overtaken("another writer took the turn of this one")
             self._known = self._number
             self.committed(self.pending, self.taken, self._number)
-            self.pending, self._news = {}, None
+            self.pending, self.beside, self._news = {}, {}, None
+
+    def first(self, shape: Shape, rows: Sequence[Row]) -> None:
+        """To be stored before what this turn gathers."""
+        self.beside.setdefault(shape.name, (shape, []))[1].extend(rows)
+
+    def _put_beside(self, shape: Shape, rows: Sequence[Row]) -> None:
+        """Under the number that is to name it, or an earlier one of this turn: later than all that a lost turn has left there."""
+        if self._lost or not rows:
+            return
+        columns, version = [*map(list, zip(*rows, strict=True))], self._number + 1
+        names, settings = [*shape.filled, "version"], {**INSERT, "insert_deduplication_token": f"{self.database}/{version}/{self._me}"}
+        for last in (False, True):
+            try:
+                with self._asking():
+                    self._client.insert(
+                        self.named(shape), [*columns, [version] * len(rows)], names, column_type_names=[shape.columns[one] for one in names],
+                        column_oriented=True, settings=settings,
+                    )  # fmt: skip
+                return
+            except StoreDown:  # sent again where no answer came
+                if last:
+                    raise
+
+    def still_mine(self) -> None:
+        """Before what cannot be taken back."""
+        with self._numbers:
+            if self._lost or not self._insert({}, self.last()[2], busy=True):
+                self._lost = True
+                raise Overtaken("another writer took the turn of this one")
 
     def _undo(self) -> None:
         """Nothing was written; the turn is given back, or runs out by itself. On a cluster one copy may have what failed: the
@@ -220,7 +283,7 @@ class ClickHouseServer:
         self._forget()
         with self._numbers:
             self._known = -1
-            if self._lost or (self.cluster and self._unsure):
+            if self._lost or (self.cluster and self._unsure) or not self._announced:
                 return
             try:
                 if self._insert({}, self.last()[2], busy=False):
@@ -236,6 +299,7 @@ class ClickHouseServer:
                     return
                 try:
                     self._lost = not self._insert({}, self.last()[2], busy=True)  # what is gathered is not stored yet
+                    self._announced = True
                 except StoreDown:
                     self._lost = True
             ended.wait(BEAT)
@@ -274,7 +338,7 @@ class ClickHouseServer:
         """For those who decide nothing by what is stored: the news of other writers waits for one who does."""
         changed = False
         try:
-            with self.exclusive() as changed:
+            with self.exclusive(announced=True) as changed:
                 yield
         finally:
             if changed:

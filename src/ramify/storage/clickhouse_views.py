@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from hashlib import sha256
 
-from ramify.storage.clickhouse_schema import Shape, literal, name, table
+from ramify.storage.clickhouse_schema import SHAPES, Shape, literal, name, table
 from ramify.storage.columns import COLUMNS
 from ramify.storage.mesh_tables import MESSAGE_COLUMNS, NUMBERS, TASK_COLUMNS, TOOL_COLUMNS
 from ramify.storage.mesh_tables import views as mesh_views
@@ -79,4 +79,4 @@ def over(tables: dict[str, str], query: str) -> str:
     return f"WITH {', '.join(f'{one} AS ({tables[one]})' for one in used)}{query}"
 
 
-INNER = frozenset(("entries", "entries_local", *(f"{shape.name}{end}" for shape in shapes() for end in ("", "_local"))))
+INNER = frozenset(f"{shape.name}{end}" for shape in (*SHAPES, *shapes()) for end in ("", "_local"))
