@@ -1,7 +1,8 @@
-"""A ClickHouse cluster of three real nodes that loses one of them under load, again and again: nothing acknowledged is lost.
+"""A ClickHouse cluster of two shards on real nodes that loses one of them under load, again and again: nothing acknowledged is lost.
 
-`python -m bench.cluster [--kills N] [--width W]`; ends with status 1 at the first broken promise. Two nodes hold a copy each,
-the third passes on. There is no Keeper, so the copies are written by the `Distributed` table and not by replication.
+`python -m bench.cluster [--kills N] [--width W]`; ends with status 1 at the first broken promise. Two nodes hold a copy each of the
+first shard, one holds the second, the last passes on. There is no Keeper, so the copies are written by the `Distributed` table and
+not by replication.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import signal
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 
 import clickhouse_connect
@@ -27,10 +29,10 @@ from ramify.storage.base import Store
 from ramify.wiring import open_store, pricer
 from tests import clickhouse
 
-DATABASE = "soak"
+DATABASE = "crew"  # whose name chooses the first shard, the one with two copies
 SAME = (
-    "SELECT count(), sum(cityHash64(space, key, moment, id, doc, payload)) FROM entries_local FINAL "
-    "WHERE space NOT IN ('turns', 'news')"
+    "SELECT count(), sum(cityHash64(space, key, moment, id, doc, place)) FROM entries_local FINAL WHERE space NOT IN ('turns', 'news')",
+    "SELECT count(), sum(cityHash64(id, head, payload)) FROM contents_local FINAL",
 )
 
 
@@ -43,7 +45,7 @@ async def lose_nodes(cluster: clickhouse.Cluster, server: Server, upstream: Upst
         await asyncio.sleep(random.uniform(1, 4))
         health = await server.until(lambda health, least=stored: health["capture"]["stored"] > least, 120)  # it goes on after each blow
         stored = health["capture"]["stored"]
-        node = cluster.nodes[number % 2]
+        node = cluster.nodes[number % 3]
         await asyncio.to_thread(node.kill)
         began = time.monotonic()
         await asyncio.sleep(random.uniform(1, 4))
@@ -61,10 +63,12 @@ async def lose_nodes(cluster: clickhouse.Cluster, server: Server, upstream: Upst
     store.close()
     copies = [copy_of(node) for node in cluster.nodes[:2]]
     holds(copies[0] == copies[1], f"the copies differ: {copies}")
+    other = copy_of(cluster.nodes[2])[1][0]
+    holds(other > 0, "the second shard has nothing")
     return [
         f"{kills} times a node of three was killed under load and away for {away:.0f} s together",
         f"{calls} of {asked_of(upstream)} calls stored, {len(shown.calls)} shown on the way and all of them there, {load.sessions} whole sessions",
-        f"both copies hold the same {copies[0][0]} entries",
+        f"both copies hold the same {copies[0][0][0]} entries and {copies[0][1][0]} contents; the other shard holds {other} contents",
     ]
 
 
@@ -78,11 +82,9 @@ def check(store: Store, wanted: int, shown: dict[str, str]) -> int:
     return calls
 
 
-def copy_of(node: clickhouse.Server) -> tuple[int, int]:
-    client = clickhouse_connect.get_client(host="127.0.0.1", port=node.port, database=DATABASE)
-    count, total = client.query(SAME).result_rows[0]
-    client.close()
-    return int(count), int(total)
+def copy_of(node: clickhouse.Server) -> list[tuple[int, int]]:
+    with closing(clickhouse_connect.get_client(host="127.0.0.1", port=node.port, database=DATABASE)) as client:
+        return [(int(count), int(total)) for query in SAME for count, total in client.query(query).result_rows]
 
 
 async def soak(arguments: argparse.Namespace) -> None:
