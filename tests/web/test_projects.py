@@ -468,6 +468,21 @@ async def test_what_is_added_goes_to_ones_own_project() -> None:
         assert "op_1" not in [one["operationId"] for one in others]
 
 
+async def test_a_token_for_several_projects_says_which_where_it_cannot_be_told() -> None:
+    async with serving(log_of(ALPHA, LITTLE), log_of(BRAVO, LITTLE)) as (served, client):
+        client.tokens["both"] = Tokens(served.store, served.clock).create(Wanted("both", EVERYTHING, (BRAVO, "charlie")), LOCAL)[1]
+        await asyncio.sleep(1.1)  # tokens are known a second later
+        assert (await ask(client, "both", "GET", "/api/sessions", {}))[0] == 403
+        status, answer = await ask(client, "both", "GET", "/api/sessions", {}, headers={"x-ramify-project": BRAVO})
+        assert (status, len(json.loads(answer)["items"])) == (200, 1)
+        seen = json.loads((await ask(client, "both", "GET", "/api/tasks", {"limit": "1000"}))[1])["items"]
+        assert {task["id"] for task in seen} == {row.id for row in World(served.store, BRAVO).rows["tasks"] if row.kind != "none"}
+        session = World(served.store, BRAVO).one["session"]
+        assert (await ask(client, "both", "DELETE", f"/api/conversations/{session}", {}))[0] == 200
+        assert (await ask(client, "both", "DELETE", f"/api/conversations/{session}", {}))[0] == 404
+        assert World(served.store, ALPHA).one["session"] == session
+
+
 async def test_nobody_links_across_projects() -> None:
     async with serving(log_of(ALPHA, LITTLE), log_of(BRAVO, LITTLE)) as (served, client):
         own, other = World(served.store, ALPHA), World(served.store, BRAVO)
