@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ramify.acting import Acting
 from ramify.acts import correction, preview
+from ramify.belonging import event_session
 from ramify.event_log import EventLog
 from ramify.exporting.offer import Exports
 from ramify.forgetting import note_shape, notes
@@ -23,7 +24,7 @@ from ramify.model.ids import observation_id
 from ramify.model.mistake import NotYours
 from ramify.model.observation import Correction, Observation, Record
 from ramify.query.changes import change_shapes
-from ramify.query.errors import NotFound
+from ramify.query.errors import Ambiguous
 from ramify.query.leaving import leaving
 from ramify.query.narrowed import Narrowed
 from ramify.query.service import Answer
@@ -130,9 +131,11 @@ class Limited:
         return {**leaving(self.store, self._conversation(id)), "seq": self.store.seq()}
 
     def _conversation(self, id: str) -> str:
-        for project in sorted(self.projects):
-            return named(self.store, id, project)
-        raise NotFound(f"nothing has the id {id!r}")
+        """Sessions of the event log are known by names that several projects may have."""
+        sessions = {session for project in self.projects if (session := event_session(self.store, project, id))}
+        if len(sessions) > 1:
+            raise Ambiguous(f"{id!r} fits {len(sessions)} sessions", [{"id": one, "kind": "session"} for one in sorted(sessions)])
+        return named(self.store, next(iter(sessions), id), "")
 
     def notes(self) -> Answer:
         found = [note_shape(id, note) for id, note in notes(self._served.store) if note.project in self.projects]
