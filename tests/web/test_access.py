@@ -52,7 +52,7 @@ async def guarded() -> AsyncIterator[tuple[Guarded, Client]]:
 async def refused(client: Client, route: Route, headers: dict[str, str]) -> int:
     """0: let through. The body does not matter: feeds never end."""
     path = IN_PATH.sub("x", route.path)
-    json = {} if route.takes else None
+    json: dict[str, str] | None = {} if route.takes else None
     async with client.request(route.method, path, headers=headers, json=json) as response:
         if response.status == 403:
             assert (await response.json())["error"]["code"] == "missing_scope"

@@ -64,7 +64,7 @@ async def test_the_cookie_is_for_our_page_alone_and_only_its_hash_is_kept(guarde
         [told] = response.headers.getall("set-cookie")
         assert secret not in told + await response.text()
     assert "ramify_login=" in told
-    for part in ("HttpOnly", "SameSite=Strict", "Path=/"):
+    for part in ("HttpOnly", "SameSite=Strict", "Path=/api"):
         assert part in told
     assert "Secure" not in told
     assert "Domain" not in told
@@ -75,14 +75,14 @@ async def test_the_cookie_is_for_our_page_alone_and_only_its_hash_is_kept(guarde
 
 
 @pytest.mark.parametrize("way", ["public_url", "trusted_proxy"])
-async def test_under_tls_it_is_for_tls_and_this_host_alone(way: str) -> None:
+async def test_under_tls_it_is_for_tls_alone(way: str) -> None:
     given = {"public_url": "https://ramify.example"} if way == "public_url" else {"trusted_proxy": "127.0.0.1"}
     small = Dated(**given)
     async with serving(small) as client:
         headers = {"x-forwarded-proto": "https", "x-forwarded-for": "6.6.6.6, 192.0.2.7"}
         async with client.post("/api/login", json={"token": small.token("ann", "read")}, headers=headers) as response:
             [told] = response.headers.getall("set-cookie")
-        assert told.startswith("__Host-ramify_login=")
+        assert told.startswith("__Secure-ramify_login=")
         assert "Secure" in told
         assert small.noted[0][0].address == ("192.0.2.7" if way == "trusted_proxy" else "127.0.0.1")
 

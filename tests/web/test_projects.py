@@ -489,8 +489,10 @@ async def test_nobody_links_across_projects() -> None:
 
 # -- the way there -----------------------------------------------------------------------------------------------------
 
-WHOLE = {"served.py", "app.py", "guard.py", "metrics.py", "webhooks.py"}
-"""Who decides what is shown, and what is about the server as a whole."""
+WHOLE = {
+    "served.py", "app.py", "guard.py", "metrics.py", "webhooks.py", "client.py", "login.py", "oidc.py", "noting.py", "tokens.py", "audit.py",
+}  # fmt: skip
+"""Who decides what is shown, and what is about the server as a whole; who asks, and what the audit tells whom (`test_audit.py`)."""
 
 
 def test_there_is_one_way_from_a_request_to_what_is_stored() -> None:

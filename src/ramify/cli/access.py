@@ -161,8 +161,8 @@ AUDIT = (
     Column("at", lambda record, now: clock(record["at"], now), 1, style="dim"),
     Column("who", text_of("who"), 2),
     Column("act", text_of("act"), 3),
-    Column("what", text_of("what"), 4, grows=True),
-    Column("with", lambda record, _: more(record), 7),
+    Column("what", text_of("what"), 4),
+    Column("with", lambda record, _: more(record), 3, grows=True),
     Column("from", lambda record, _: one_line(f"{record['way']} {record['address'] or ''}".strip()), 5),
     Column("project", text_of("project"), 6),
 )

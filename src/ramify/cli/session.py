@@ -36,15 +36,15 @@ class Session:
             store.close()
 
 
-    def note(self, store: Opened, act: str, what: str = "", more: dict[str, str] | None = None) -> None:
+    def note(self, store: Opened, act: str, what: str = "", more: dict[str, str] | None = None, way: str = "command") -> None:
         """Who is at this machine's keyboard did this."""
         project = project_of(store.questions.store, what) or self.settings.project or ""
-        store.note(Noted(user(), act, what, "command", "", more or {}), project)
+        store.note(Noted(user(), act, what, way, "", more or {}), project)
 
-    def note_reading(self, store: Opened, act: str, what: str = "", more: dict[str, str] | None = None) -> None:
+    def note_reading(self, store: Opened, act: str, what: str = "", more: dict[str, str] | None = None, way: str = "command") -> None:
         """A file that cannot be written can still be read by who can read it: then the command says that it left no trace."""
         try:
-            self.note(store, act, what, more)
+            self.note(store, act, what, more, way)
         except UserMistake as problem:
             self.output.say(f"this is not in the audit: {problem.message}")
 

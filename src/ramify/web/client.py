@@ -5,6 +5,7 @@ from aiohttp import web
 from ramify.web.served import RAMIFY
 
 COOKIE = "ramify_login"
+PLACE = "/api"  # not to agents and models: whatever a browser sends to those is passed on to them
 
 
 def is_forwarded(request: web.Request) -> bool:
@@ -23,8 +24,8 @@ def is_secure(request: web.Request) -> bool:
 
 
 def cookie_name(request: web.Request) -> str:
-    """Under TLS with the prefix by which a browser takes it from nobody but this very host."""
-    return f"__Host-{COOKIE}" if is_secure(request) else COOKIE
+    """Under TLS with the prefix by which a browser takes it under TLS alone."""
+    return f"__Secure-{COOKIE}" if is_secure(request) else COOKIE
 
 
 def cookie_of(request: web.Request) -> str:

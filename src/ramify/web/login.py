@@ -6,7 +6,7 @@ from ramify.model.identity import Identity
 from ramify.web.access_shapes import Credentials
 from ramify.web.answering import document
 from ramify.web.attempts import LOGINS, MOST, SECONDS
-from ramify.web.client import address_of, cookie_name, cookie_of, is_secure
+from ramify.web.client import PLACE, address_of, cookie_name, cookie_of, is_secure
 from ramify.web.errors import Refused
 from ramify.web.guard import NOBODY
 from ramify.web.noting import note
@@ -51,7 +51,7 @@ async def logged_out(request: web.Request) -> web.StreamResponse:
     if identity is not None:
         await note(request, "logout", "", {}, identity)
     response = document({"out": identity is not None}, False)
-    response.del_cookie(cookie_name(request), path="/", httponly=True, samesite="Strict", secure=is_secure(request))
+    response.del_cookie(cookie_name(request), path=PLACE, httponly=True, samesite="Strict", secure=is_secure(request))
     return response
 
 
@@ -70,5 +70,5 @@ async def forget_cookie(request: web.Request) -> None:
 
 
 def give_cookie(request: web.Request, response: web.StreamResponse, id: str) -> None:
-    response.set_cookie(cookie_name(request), id, path="/", max_age=DAYS, httponly=True, samesite="Strict", secure=is_secure(request))
+    response.set_cookie(cookie_name(request), id, path=PLACE, max_age=DAYS, httponly=True, samesite="Strict", secure=is_secure(request))
 
