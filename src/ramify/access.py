@@ -1,5 +1,5 @@
-"""Who holds which token, as a server knows it: never older than a second while the store can be read, and no question to
-it for each request. While the store is away, what was known last goes on to count."""
+"""Who holds which token and who is logged in, as a server knows it: never older than a second while the store can be read,
+and no question to it for each request. While the store is away, what was known last goes on to count."""
 
 import asyncio
 import hmac
@@ -7,6 +7,9 @@ import logging
 import time
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
+from ramify.logins import LONGEST, SLIDE, Login, drop_logins, keep_login, new_id, place_of, read_logins, surplus
 from ramify.model.identity import SCOPES, Identity
 from ramify.model.token import Token, digest_of
 from ramify.settings import Settings, is_loopback
@@ -25,6 +28,8 @@ class Access:
     def __init__(self, store: Store, settings: Settings, clock: Callable[[], int]) -> None:
         self.guarded = is_guarded(settings)
         self.strict = settings.require_token
+        self.secure = (settings.public_url or "").startswith("https:")
+        self.proxy = settings.trusted_proxy
         self.own = new_secret()
         self._store = store
         self._clock = clock
@@ -32,9 +37,12 @@ class Access:
         if settings.token is not None:
             self._fixed.append((digest_of(settings.token), Identity("token", frozenset(SCOPES))))
         self._tokens: dict[bytes, Token] = {}
+        self._logins: dict[str, Login] = {}
         self._read_at = float("-inf")
         self._reading: asyncio.Task[None] | None = None
         self._away = False
+
+    # -- tokens --------------------------------------------------------------------------------------------------------
 
     async def identify(self, secret: str) -> Identity | None:
         await self._refresh()
@@ -46,6 +54,56 @@ class Access:
                 return identity
         token = self._tokens.get(digest)
         return token.identity if token is not None and token.opens(digest, self._clock()) else None
+
+    # -- people --------------------------------------------------------------------------------------------------------
+
+    async def log_in(self, secret: str) -> tuple[str, Identity] | None:
+        """With a token; gives the id of the login, which is new each time."""
+        identity = await self.identify(secret)
+        if identity is None:
+            return None
+        at = self._clock()
+        login = Login(credential=digest_of(secret), opened=at, seen=at, until=at + LONGEST)
+        return await asyncio.to_thread(self._open, login), identity
+
+    async def log_in_as(self, identity: Identity, until: int) -> str:
+        """Somebody whom another vouches for."""
+        at = self._clock()
+        projects = None if identity.projects is None else tuple(sorted(identity.projects))
+        scopes = tuple(scope for scope in SCOPES if scope in identity.scopes)
+        login = Login(name=identity.name, scopes=scopes, projects=projects, opened=at, seen=at, until=min(until, at + LONGEST))
+        return await asyncio.to_thread(self._open, login)
+
+    async def logged_in(self, id: str) -> Identity | None:
+        await self._refresh()
+        place, at = place_of(id), self._clock()
+        login = self._logins.get(place)
+        if login is None or not login.lives(at):
+            return None
+        if at - login.seen > SLIDE:
+            self._logins[place] = login = replace(login, seen=at)
+            await asyncio.to_thread(self._slide, place, login)
+        return self.of(login.credential) if login.credential else login.identity
+
+    async def log_out(self, id: str) -> None:
+        self._logins.pop(place_of(id), None)
+        await asyncio.to_thread(drop_logins, self._store, [place_of(id)])
+
+    def _open(self, login: Login) -> str:
+        id = new_id()
+        known = read_logins(self._store)
+        drop_logins(self._store, surplus(known, login.opened))
+        keep_login(self._store, place_of(id), login)
+        self._logins[place_of(id)] = login
+        return id
+
+    def _slide(self, place: str, login: Login) -> None:
+        try:
+            keep_login(self._store, place, login)
+        except StoreDown as problem:
+            log.warning("a login cannot be prolonged: %s", problem)
+
+    # -- what the store says ---------------------------------------------------------------------------------------------
 
     async def _refresh(self) -> None:
         if time.monotonic() - self._read_at < FRESH_SECONDS:
@@ -59,7 +117,7 @@ class Access:
     def read(self) -> None:
         asked_at = time.monotonic()
         try:
-            tokens = read_tokens(self._store)
+            tokens, logins = read_tokens(self._store), read_logins(self._store)
         except StoreDown as problem:
             if not self._away:
                 log.warning("tokens cannot be read, those known last go on to count: %s", problem)
@@ -68,8 +126,9 @@ class Access:
         known: dict[bytes, Token] = {}
         for token in tokens:
             known |= {digest: token for digest in (token.digest, token.earlier) if digest}
-        self._tokens, self._read_at, self._away = known, asked_at, False
+        self._tokens, self._logins, self._read_at, self._away = known, logins, asked_at, False
 
 
 def is_guarded(settings: Settings) -> bool:
-    return settings.token is not None or settings.require_token or not is_loopback(settings.host)
+    protected = settings.token is not None or settings.oidc_issuer is not None
+    return protected or settings.require_token or not is_loopback(settings.host)

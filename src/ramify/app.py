@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import secrets
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,7 @@ from ramify.forgetting import brought_back, forgotten, note_shape, notes
 from ramify.indexing import Indexer
 from ramify.ingest import Ingest
 from ramify.intake import Batch, Intake, batch_shape, import_all
+from ramify.model.audit import Noted, audit_record
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Record
 from ramify.query.flags import Patience
@@ -32,6 +34,7 @@ from ramify.rebuild import rebuild
 from ramify.scopes import told_conversation
 from ramify.settings import Settings, load
 from ramify.storage.base import Store, StoreDown
+from ramify.tokens import TokenDesk
 from ramify.wiring import bounds_of, bring_up, drain_spool, now, open_store, prices_of, rules_of, taken_by, waiting
 from ramify.wiring import watched as watched
 
@@ -89,6 +92,15 @@ class Ramify:
     def close(self) -> None:
         self._indexer.close()
         self.store.close()
+
+    @property
+    def tokens(self) -> TokenDesk:
+        return TokenDesk(self.store, now)
+
+    def note(self, noted: Noted, project: str = "") -> None:
+        """A line of the audit. Not by way of `ingest`, which brings an older store up first: nothing follows from it."""
+        with taken_by(self.store):
+            Ingest(self.store, self.rules, self.prices, redaction=Cleaner()).step([audit_record(noted, project, now(), secrets.token_hex(8))])
 
     # -- acts ---------------------------------------------------------------------------------------------------------
 

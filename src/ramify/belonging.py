@@ -9,6 +9,7 @@ from ramify.linking.keys import FOREVER
 from ramify.linking.operations.sessions import session_id
 from ramify.linking.world import Rules, World, key
 from ramify.model import ids
+from ramify.model.audit import is_audit
 from ramify.model.entity import (
     Artifact,
     Call,
@@ -105,6 +106,8 @@ class Belonging:
                 return frozenset(one for one in found if one)
             case Record() if seen.format in claude.FORMATS:
                 return frozenset({told_conversation(seen)} - {""})
+            case Record() if is_audit(seen):
+                return frozenset()
             case Record() if seen.format == "a2a":
                 return self._of_frame(seen)
             case Record() if seen.format == "otlp":

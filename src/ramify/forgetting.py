@@ -20,6 +20,7 @@ from ramify.belonging import Belonging
 from ramify.indexing import ever_words_of, is_current
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
+from ramify.model.audit import is_audit
 from ramify.model.entity import TABLES, Call, Entity
 from ramify.model.moment import iso
 from ramify.model.observation import Correction, Observation
@@ -41,7 +42,10 @@ class Wish(Struct, frozen=True):
     projects: frozenset[str] = frozenset()  # of what tells of nobody; none: of all
 
     def takes(self, seen: Observation, owners: frozenset[str]) -> bool:
-        """What tells of others too stays, but for a person's word that one of its two ends belongs to the other."""
+        """What tells of others too stays, but for a person's word that one of its two ends belongs to the other. So does the audit,
+        whatever its age."""
+        if is_audit(seen):
+            return False
         if isinstance(seen, Correction) and owners & self.ids:
             return True
         if owners:

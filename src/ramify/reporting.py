@@ -12,6 +12,7 @@ from ramify.linking.otel import fold as spans
 from ramify.linking.otel import joining
 from ramify.linking.sighting import Price
 from ramify.linking.world import World
+from ramify.model import audit
 from ramify.model.event import Unreadable
 from ramify.model.mesh_event import MeshMessage
 from ramify.model.observation import Record
@@ -20,6 +21,7 @@ from ramify.protocols.adcp import decode as adcp
 from ramify.protocols.claude import decode as claude
 from ramify.protocols.otel import decode as otel
 from ramify.protocols.sam import decode as sam
+from ramify.scopes import act_key, who_key
 
 Take = Callable[[World, Record, Price], Sequence[Unreadable]]
 
@@ -74,12 +76,23 @@ def take_otel(world: World, seen: Record, price: Price) -> Sequence[Unreadable]:
     return problems
 
 
+def take_audit(world: World, seen: Record, price: Price) -> Sequence[Unreadable]:
+    """Nothing follows from it but where it is found."""
+    noted = audit.read_noted(seen)
+    if noted is None:
+        return [Unreadable(seen.id, seen.at, "no line of the audit")]
+    world.add(who_key(noted.who), seen.at, seen.id)
+    world.add(act_key(noted.act), seen.at, seen.id)
+    return []
+
+
 TAKES: dict[str, Take] = {
     **dict.fromkeys(claude.FORMATS, take_claude),
     "a2a": take_a2a,
     adcp.FORMAT: take_events,
     sam.FORMAT: take_sam,
     otel.FORMAT: take_otel,
+    audit.FORMAT: take_audit,
 }
 
 

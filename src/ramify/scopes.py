@@ -1,7 +1,7 @@
 """Where an observation can be found again by whoever looks for what belongs to a conversation, without reading the log.
 
 What names a session leaves the key `seen`, what answers no model call `reply`, what names nobody `nobody`, and what other protocols and
-people say `told`. A model call is found by its row.
+people say `told`. A model call is found by its row; the audit is for nobody to find but those who ask for it.
 """
 
 import re
@@ -10,14 +10,14 @@ import msgspec
 from msgspec import Struct
 
 from ramify.linking.world import key
-from ramify.model import ids
+from ramify.model import audit, ids
 from ramify.model.observation import Observation, Record, Request, Response
 from ramify.protocols.claude import decode as claude
 from ramify.protocols.model_api import header, is_model_call
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SESSION = re.compile(rb'"session_?id"\s*:\s*"([^"\\]+)"', re.IGNORECASE)  # inside a text its quotes would be escaped
-NOBODY, TOLD = key("nobody", "all"), key("told", "all")
+NOBODY, TOLD, AUDIT = key("nobody", "all"), key("told", "all"), key("audit", "all")
 
 
 class Named(Struct):
@@ -66,8 +66,18 @@ def left_key(seen: Observation, session: str) -> int | None:
         case Record() if seen.format in claude.FORMATS:
             name = session_named(seen)
             return seen_key(seen.project, name) if name else NOBODY
+        case Record() if seen.format == audit.FORMAT:
+            return AUDIT
         case _:
             return TOLD
+
+
+def who_key(name: str) -> int:
+    return key("audit-who", name)
+
+
+def act_key(act: str) -> int:
+    return key("audit-act", act)
 
 
 def is_plain(seen: Observation) -> bool:

@@ -4,7 +4,7 @@ import hmac
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -23,11 +23,13 @@ from ramify.hub import Hub, News
 from ramify.ingest import Ingest
 from ramify.limited import Limited, Views
 from ramify.messenger import messenger
+from ramify.model.audit import Noted, audit_record
 from ramify.model.entity import Entity
 from ramify.model.identity import Identity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation
 from ramify.notifying import Notifying
+from ramify.oidc import Client, Provider, require_library
 from ramify.pipeline import Pipeline
 from ramify.query.changes import change_shapes
 from ramify.query.leaving import leaving
@@ -37,7 +39,7 @@ from ramify.reconciling.alone import Periodic, alone
 from ramify.recording import Nowhere
 from ramify.retaining import LOOK_SECONDS, Order, Retaining, Size, carry_out, quiet
 from ramify.retention import Kept, named
-from ramify.settings import Settings, check_exposure
+from ramify.settings import Settings, check_exposure, check_provider
 from ramify.storage.base import Store, StoreDown
 from ramify.tokens import read_tokens
 from ramify.wiring import bounds_of, check_spool, follow, now, open_store, process_name, spool_folder, taken_by
@@ -74,6 +76,7 @@ class Served(Ramify):
         self._following: Following | None = None  # where the writer is a process of its own, it follows as well
         self.pipeline = self._pipeline()
         self.access = Access(store, settings, now)
+        self.oidc = provider_of(settings, lambda: self.settings.public_url or self.address)
         self._size = Size(store)
         self.proxy: Any = None  # these are set when the server listens
         self.openai: Any = None
@@ -156,6 +159,12 @@ class Served(Ramify):
         # What lives in memory has no disk to wait on, and may have let the oldest go again already.
         if self.settings.store != "memory:" and self.store.missing([seen.id for seen in batch]):
             raise StoreDown("it waits on disk until the store is back")
+
+    def note(self, noted: Noted, project: str = "") -> None:
+        """By the one writer: back when the line is stored, or waits on disk for a store that is away. Nobody who is captured waits."""
+        number = self.pipeline.put(audit_record(noted, project, now(), secrets.token_hex(8)))
+        if not number or not self.pipeline.wait(number, COMMIT_SECONDS):
+            raise StoreDown("the audit cannot be written")
 
     async def reconcile_session(self, session: str | None, project: str) -> Answer:
         return await alone(self.ingest, self.reconciler(self.events_of(project)), now, session=session)
@@ -259,6 +268,16 @@ class Served(Ramify):
             self._spans.close()
         self._hub.close()
         super().close()
+
+
+def provider_of(settings: Settings, address: Callable[[], str]) -> Provider | None:
+    check_provider(settings)
+    if settings.oidc_issuer is None:
+        return None
+    require_library()
+    secret = os.environ.get("RAMIFY_OIDC_SECRET", "")
+    client = Client(settings.oidc_issuer, settings.oidc_client_id or "", secret, settings.oidc_scopes, settings.oidc_map)
+    return Provider(client, lambda: f"{address()}/api/oidc/callback")
 
 
 def stream_of(store: Store, settings: Settings) -> SpanStream | None:

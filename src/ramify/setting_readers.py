@@ -5,6 +5,8 @@ import shlex
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
+from ramify.model.claims import Rule, read_rule
+
 HOUR = 3600
 AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]*")
 NEXT_AGENT = re.compile(r",\s*(?=[^=,]+=)")
@@ -75,6 +77,10 @@ def read_names(text: str) -> tuple[str, ...]:
     if not names:
         raise ValueError("must be one or more names with commas between them")
     return names
+
+
+def read_rules(text: str) -> tuple[Rule, ...]:
+    return tuple(read_rule(rule) for rule in read_names(text))
 
 
 def read_agents(text: str) -> dict[str, str]:

@@ -7,9 +7,11 @@ from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from ramify.model.claims import Rule
 from ramify.model.mistake import UserMistake
 from ramify.setting_readers import (
     HOUR,
@@ -21,6 +23,7 @@ from ramify.setting_readers import (
     read_hook,
     read_names,
     read_port,
+    read_rules,
     read_size,
     read_text,
     read_truth,
@@ -89,6 +92,25 @@ SETTINGS = (
     Setting(
         "require_token", "capture", "no", read_truth, "yes",
         "whether everybody must present a token, this machine's own programs and captured traffic included: yes or no",
+    ),
+    Setting(
+        "public_url", "capture", None, read_address, "https://ramify.example",
+        "the address at which browsers reach the server, where it is another; with https, logins are for TLS alone",
+    ),
+    Setting(
+        "oidc_issuer", "capture", None, read_address, "https://login.example",
+        "an OpenID provider at which people log in to the page; its client's secret, if it has one, is in `RAMIFY_OIDC_SECRET`",
+    ),
+    Setting("oidc_client_id", "capture", None, read_text, "ramify", "what the provider calls this server"),
+    Setting(
+        "oidc_map", "capture", None, read_rules, "groups=agents:read+write:billing",
+        "who may do what, as `CLAIM=VALUE:SCOPES:PROJECTS` or `*:SCOPES:PROJECTS`, with + between several scopes or projects and * for "
+        "all projects; several with commas between them, of which the first that fits counts",
+    ),
+    Setting("oidc_scopes", "capture", "openid email profile", read_text, "openid email groups", "what is asked of the provider"),
+    Setting(
+        "trusted_proxy", "capture", None, read_text, "127.0.0.1",
+        "the address of a proxy in front, whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed",
     ),
     Setting(
         "server",
@@ -257,6 +279,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     port: int = 8377
     token: str | None = None
     require_token: bool = False
+    public_url: str | None = None
+    trusted_proxy: str | None = None
+    oidc_issuer: str | None = None
+    oidc_client_id: str | None = None
+    oidc_map: tuple[Rule, ...] = ()
+    oidc_scopes: str = "openid email profile"
     server: str | None = None
     anthropic_upstream: str = "https://api.anthropic.com"
     openai_upstream: str = "https://api.openai.com"
@@ -327,11 +355,23 @@ def checked(setting: Setting, text: str, origin: str) -> object:
 
 def check_exposure(settings: Settings, has_tokens: bool) -> None:
     """What agents said is private: nobody else on the network may read it only because a host was typed."""
-    if settings.token is None and not has_tokens and not is_loopback(settings.host):
+    protected = settings.token is not None or settings.oidc_issuer is not None or has_tokens
+    if not protected and not is_loopback(settings.host):
         raise UserMistake(
             f"host {settings.host!r} lets other machines in, and no token protects what is recorded",
             "make one with ramify token create, set one with RAMIFY_TOKEN, or use --host 127.0.0.1",
         )
+
+
+def check_provider(settings: Settings) -> None:
+    """Half of what is needed would lock everybody out, or let the wrong ones in."""
+    if settings.oidc_issuer is None:
+        return
+    missing = [name for name in ("oidc_client_id", "oidc_map") if not getattr(settings, name)]
+    if missing:
+        raise UserMistake(f"oidc_issuer is set, but {' and '.join(missing)} is not", f"see {BY_NAME[missing[0]].flag}")
+    if settings.oidc_issuer.startswith("http:") and not is_loopback(urlsplit(settings.oidc_issuer).hostname or ""):
+        raise UserMistake("whoever vouches for people must be reached under TLS", "give oidc_issuer as an https address")
 
 
 def is_loopback(host: str) -> bool:

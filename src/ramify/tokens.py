@@ -19,6 +19,7 @@ MOST = 1000
 LONGEST = 100 * 365 * 24 * 3600  # seconds
 NAME = re.compile(r"[\w.@ -]{1,80}")
 SECOND = 1_000_000
+Answer = dict[str, Any]
 
 
 class Wanted(Struct, frozen=True):
@@ -59,7 +60,7 @@ class Tokens:
         secret = new_secret()
         expires = at + wanted.seconds * SECOND if wanted.seconds else 0
         token = Token(
-            id=f"tok_{secrets.token_hex(6)}", name=name, digest=digest_of(secret), scopes=scopes, projects=projects,
+            id=f"tok_{secrets.token_hex(12)}", name=name, digest=digest_of(secret), scopes=scopes, projects=projects,
             created=at, changed=at, expires=expires,
         )  # fmt: skip
         self._keep(token)
@@ -93,7 +94,7 @@ class Tokens:
         found = [token for token in self.listed(by) if name in (token.id, token.name)]
         alive = [token for token in found if not token.revoked] or found
         if not alive:
-            raise NotFound(f"there is no token {name!r}; ramify token list shows them")
+            raise NotFound(f"there is no token {name!r}, see ramify token list")
         if len(alive) > 1:
             raise UserMistake(f"several tokens were called {name!r}", f"name one by its id: {', '.join(token.id for token in alive)}")
         return alive[0]
@@ -142,7 +143,7 @@ def check_within(projects: Sequence[str] | None, by: Identity) -> None:
         raise UserMistake("nobody can give away more than they have", f"name only projects of your own: {own}")
 
 
-def token_shape(token: Token, at: int) -> dict[str, Any]:
+def token_shape(token: Token, at: int) -> Answer:
     return {
         "id": token.id,
         "name": token.name,
@@ -155,3 +156,26 @@ def token_shape(token: Token, at: int) -> dict[str, Any]:
         "revoked": iso(token.revoked),
         "earlier_until": iso(token.earlier_until) if token.earlier and at < token.earlier_until else None,
     }
+
+
+class TokenDesk:
+    """The same in the shapes that people and programs are answered with."""
+
+    def __init__(self, store: Store, clock: Callable[[], int]) -> None:
+        self._tokens = Tokens(store, clock)
+        self._clock = clock
+
+    def create(self, name: str, scopes: Sequence[str], projects: Sequence[str] | None, seconds: int, by: Identity) -> Answer:
+        return self._given(*self._tokens.create(Wanted(name, scopes, projects, seconds), by))
+
+    def listed(self, by: Identity) -> list[Answer]:
+        return [token_shape(token, self._clock()) for token in self._tokens.listed(by)]
+
+    def revoke(self, name: str, by: Identity) -> Answer:
+        return token_shape(self._tokens.revoke(name, by), self._clock())
+
+    def rotate(self, name: str, grace: int, by: Identity) -> Answer:
+        return self._given(*self._tokens.rotate(name, grace, by))
+
+    def _given(self, token: Token, secret: str) -> Answer:
+        return {**token_shape(token, self._clock()), "secret": secret}

@@ -139,13 +139,25 @@ def test_a_broken_connection_is_said_and_nothing_is_lost_or_doubled(person: Pers
         expect(person.page.get_by_role("treeitem")).to_have_count(7)
 
 
-def test_a_token_is_asked_for_and_kept(locked: World, person: Person) -> None:
+def test_a_token_is_asked_for_once_and_no_script_can_read_what_stands_for_it(locked: World, person: Person) -> None:
     person.expected = "401"
     locked.play()
     person.opens(locked.url)
+    person.page.get_by_label("Token").fill("something else")
+    person.button("Log in").click()
+    person.sees("This token opens nothing")
     person.page.get_by_label("Token").fill(TOKEN)
-    person.button("Unlock").click()
+    person.button("Log in").click()
     expect(person.page.get_by_role("link", name=re.compile("tea shop's site"))).to_be_visible()
     person.page.reload()
     expect(person.page.get_by_role("link", name=re.compile("tea shop's site"))).to_be_visible()
     expect(person.page.get_by_text("live", exact=True)).to_be_visible()
+    held = person.page.evaluate("document.cookie + JSON.stringify(sessionStorage) + JSON.stringify(localStorage)")
+    assert TOKEN not in held
+    assert "ramify_login" not in held
+    person.page.get_by_role("link", name="Audit").click()
+    expect(person.page.get_by_role("row", name=re.compile("login-failed"))).to_be_visible()
+    person.button("log out").click()
+    expect(person.page.get_by_label("Token")).to_be_visible()
+    person.page.reload()
+    expect(person.page.get_by_label("Token")).to_be_visible()

@@ -12,13 +12,16 @@ from ramify.access import Access
 from ramify.event_log import EventLog
 from ramify.hub import News
 from ramify.ingest import Ingest
+from ramify.model.audit import Noted
 from ramify.model.identity import Identity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation
+from ramify.oidc import Provider
 from ramify.query.service import Ambiguous, Answer, BadQuestion, NotFound, Questions
 from ramify.settings import Settings
 from ramify.storage.base import StoreDown
 from ramify.storage.sqlite import open_sqlite
+from ramify.tokens import TokenDesk
 from ramify.web.app import make_app
 from ramify.web.served import Batch, Serve
 
@@ -116,7 +119,9 @@ class Small:
         self.demonstration = Silent()
         self.access = Access(self.questions.store, Settings(store="memory:", token=token), self.clock)
         self.acts: list[tuple[str, ...]] = []
+        self.oidc: Provider | None = None
         self.observed: list[Observation] = []
+        self.noted: list[tuple[Noted, str]] = []
         self.problem: StoreDown | None = None
         self.project = "default"
         self.news = News()
@@ -145,6 +150,15 @@ class Small:
 
     async def forward(self, request: web.Request) -> web.StreamResponse:
         return web.Response(text=f"upstream {request.method} {request.path}")
+
+    @property
+    def tokens(self) -> TokenDesk:
+        return TokenDesk(self.questions.store, self.clock)
+
+    def note(self, noted: Noted, project: str = "") -> None:
+        if self.problem is not None:
+            raise self.problem
+        self.noted.append((noted, project))
 
     def clock(self) -> int:
         return 1_700_000_000_000_000 + len(self.observed)

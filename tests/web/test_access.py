@@ -30,10 +30,10 @@ class Guarded(Small):
         super().__init__()
         given = {"store": "memory:", "require_token": True} | settings
         self.access = Access(self.questions.store, Settings(**given), self.clock)  # type: ignore[arg-type]
-        self.tokens = Tokens(self.questions.store, self.clock)
+        self.made = Tokens(self.questions.store, self.clock)
 
     def token(self, name: str, *scopes: str, projects: list[str] | None = None) -> str:
-        secret = self.tokens.create(Wanted(name, scopes, projects), LOCAL)[1]
+        secret = self.made.create(Wanted(name, scopes, projects), LOCAL)[1]
         self.access.read()
         return secret
 
@@ -52,7 +52,7 @@ async def guarded() -> AsyncIterator[tuple[Guarded, Client]]:
 async def refused(client: Client, route: Route, headers: dict[str, str]) -> int:
     """0: let through. The body does not matter: feeds never end."""
     path = IN_PATH.sub("x", route.path)
-    json = {} if route.takes else None
+    json: dict[str, str] | None = {} if route.takes else None
     async with client.request(route.method, path, headers=headers, json=json) as response:
         if response.status == 403:
             assert (await response.json())["error"]["code"] == "missing_scope"
@@ -64,7 +64,7 @@ async def test_every_route_wants_its_scope(guarded: tuple[Guarded, Client], scop
     small, client = guarded
     secret = small.token("somebody", scope)
     for route in ROUTES:
-        allowed = route.scope == "open" or route.scope in GRANTED[scope]
+        allowed = route.scope in ("open", "any") or route.scope in GRANTED[scope]
         assert await refused(client, route, bearer(secret)) == (0 if allowed else 403), route.path
 
 
@@ -72,14 +72,18 @@ async def test_without_a_token_nothing_is_answered_but_that_the_process_lives(gu
     _, client = guarded
     for route in ROUTES:
         for headers in ({}, bearer(new_secret()), {"authorization": "Basic x"}, {"x-ramify-token": new_secret()}):
-            assert await refused(client, route, headers) == (0 if route.scope == "open" else 401), route.path
+            if route.path != "/api/login":  # says 401 itself to who has no token
+                assert await refused(client, route, headers) == (0 if route.scope == "open" else 401), route.path
     async with client.get("/api/no/such/thing") as response:
         assert response.status == 401
 
 
 def test_what_needs_nothing_tells_nothing() -> None:
-    assert {route.path for route in ROUTES if route.scope == "open"} == {"/api/alive", "/api/ready"}
-    assert {route.path for route in ROUTES if route.scope == "admin"} == {"/api/conversations/{id}"}
+    assert {route.path for route in ROUTES if route.scope == "open"} == {"/api/alive", "/api/ready", "/api/login", "/api/logout", "/api/oidc/login", "/api/oidc/callback"}
+    assert {route.path for route in ROUTES if route.scope == "any"} == {"/api/me"}
+    assert {route.path for route in ROUTES if route.scope == "admin"} == {
+        "/api/conversations/{id}", "/api/tokens", "/api/tokens/{name}", "/api/tokens/{name}/rotate", "/api/audit",
+    }
     acts = {(route.method, route.path) for route in ROUTES if route.method != "GET" and route.scope == "read"}
     assert acts == {("POST", "/api/sql")}
 
@@ -89,7 +93,8 @@ async def test_the_description_says_which_scope_is_needed(guarded: tuple[Guarded
     async with client.get("/api/openapi.json", headers=bearer(small.token("a", "read"))) as response:
         paths = (await response.json())["paths"]
     for route in ROUTES:
-        needed = [{}] if route.scope == "open" else [{}, {"token": [route.scope]}]
+        scopes = [] if route.scope == "any" else [route.scope]
+        needed = [{}] if route.scope == "open" else [{}, {"token": scopes}]
         assert paths[route.path][route.method.lower()]["security"] == needed
 
 
@@ -112,7 +117,7 @@ async def test_another_process_revokes_and_a_second_later_it_counts(guarded: tup
     small, client = guarded
     secret = small.token("a", "read")
     assert await health(client, secret) == 200
-    small.tokens.revoke("a", LOCAL)
+    small.made.revoke("a", LOCAL)
     await asyncio.sleep(1.1)
     assert await health(client, secret) == 401
 

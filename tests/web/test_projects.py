@@ -25,7 +25,7 @@ from ramify.settings import Settings
 from ramify.storage.base import Ask, Store
 from ramify.storage.sqlite import open_sqlite
 from ramify.storage.views import VIEWS
-from ramify.tokens import Tokens, Wanted
+from ramify.tokens import Tokens, Wanted, read_tokens
 from ramify.web import app as web_app
 from ramify.web.app import ROUTES, make_app
 from ramify.web.route import Route
@@ -60,6 +60,8 @@ async def serving(*logs: Iterable[Observation]) -> AsyncIterator[tuple[Served, C
     try:
         async with Client(TestServer(make_app(served))) as client:
             client.tokens = {project: tokens.create(Wanted(project, EVERYTHING, (project,)), LOCAL)[1] for project in (ALPHA, BRAVO)}
+            for project in (ALPHA, BRAVO):
+                tokens.create(Wanted(f"spare of {project}", ("read",), (project,)), LOCAL)
             yield served, client
     finally:
         served.close()
@@ -91,6 +93,7 @@ class World:
             "session": rows["sessions"][0].name,
             "session id": rows["sessions"][0].id,
             "observation": next(row.request for row in rows["calls"] if row.request),
+            "token": next(token.id for token in read_tokens(store) if token.name == f"spare of {project}"),
         }
 
     def secrets(self) -> set[bytes]:
@@ -109,12 +112,13 @@ def owned(store: Store, table: str, row: Any, project: str) -> bool:
 
 OWN = {
     "id": "task", "call_id": "tool", "child": "task", "parent": "root", "session": "session", "conversation": "conversation", "task": "task",
-    "a": "root", "b": "task",
+    "a": "root", "b": "task", "name": "token",
 }  # fmt: skip
 FIXED = {
     "q": "the", "list": "tasks", "to": "markdown", "ids": "", "shape": "skeleton", "limit": "5", "roots": "true", "tree": "true", "by": "project,agent",
     "since": "all", "filter": "status:completed", "words": "the", "kind": "main", "status": "completed", "check": "looping", "withdraw": "true",
     "brief": "true", "results": "false", "bodies": "false", "content": "true", "at": "1", "until": "2030-01-01", "project": ALPHA,
+    "who": BRAVO, "act": "sql",
 }  # fmt: skip
 PATHS = {  # what stands in the path, where it is no task
     "conversations": "conversation", "operations": "operation", "calls": "call", "observations": "observation", "tools": "tool",
@@ -133,6 +137,9 @@ BODIES: dict[str, tuple[dict[str, Any], ...]] = {
     "/api/hooks/claude": ({"hook_event_name": "Stop", "session_id": "planted"},),
     "/api/events": ({"eventType": "task_created", "operationId": "planted", "agentId": "a", "taskType": "t"},),
     "/api/tasks/{id}/answer": ({"text": "yes"},),
+    "/api/login": ({"token": "rmf_none"},),
+    "/api/tokens": ({"name": "planted", "scopes": ["read"]}, {"name": "planted", "scopes": ["read"], "projects": [BRAVO]}),
+    "/api/tokens/{name}/rotate": ({"grace": 0},),
 }  # fmt: skip
 STREAMS = ("/api/live", "/api/events/stream", "/api/sessions/{session}/events/stream")
 LATER = ("anthropic/linear",)
@@ -199,6 +206,8 @@ class Asking:
             yield from (CANARY, f"{CANARY}*", f"project:{BRAVO}", "project:*", f"agent:* project:{BRAVO}", f"the{CANARY}", "the", "project:", f"id:{other.one['task']}")
         elif name in OWN or name == "id":
             yield from other.one.values()
+        elif name == "who":
+            yield from (BRAVO, "local", "nobody")
         elif name == "since":
             yield from ("0", "all")
         elif name == "by":
@@ -349,7 +358,7 @@ async def test_whoever_sees_everything_is_told_of_both() -> None:
         assert silent - set(STREAMS) <= TELL_NOTHING  # these have tests of their own
 
 
-TELL_NOTHING = {"/api/alive", "/api/ready", "/metrics", "/api/health", "/api/forgotten"} | {
+TELL_NOTHING = {"/api/me", "/api/login", "/api/audit", "/api/tokens", "/api/oidc/login", "/api/oidc/callback", "/api/alive", "/api/ready", "/metrics", "/api/health", "/api/forgotten"} | {
     route.path for route in ROUTES if route.path.startswith(("/api/events", "/api/operations", "/api/session"))
 }  # those of the event log are about the server's own project, whoever asks
 
@@ -382,7 +391,7 @@ async def test_each_user_sees_what_a_store_of_theirs_alone_would_show() -> None:
         assert compared > 80
 
 
-OF_THE_SERVER = {"/api/health", "/metrics", "/api/ready", "/api/session/info", "/api/stats"}
+OF_THE_SERVER = {"/api/me", "/api/audit", "/api/tokens", "/api/health", "/metrics", "/api/ready", "/api/session/info", "/api/stats"}
 
 
 # -- feeds -------------------------------------------------------------------------------------------------------------
@@ -495,8 +504,10 @@ async def test_nobody_links_across_projects() -> None:
 
 # -- the way there -----------------------------------------------------------------------------------------------------
 
-WHOLE = {"served.py", "app.py", "guard.py", "metrics.py", "webhooks.py"}
-"""Who decides what is shown, and what is about the server as a whole."""
+WHOLE = {
+    "served.py", "app.py", "guard.py", "metrics.py", "webhooks.py", "client.py", "login.py", "oidc.py", "noting.py", "tokens.py", "audit.py",
+}  # fmt: skip
+"""Who decides what is shown, and what is about the server as a whole; who asks, and what the audit tells whom (`test_audit.py`)."""
 
 
 def test_there_is_one_way_from_a_request_to_what_is_stored() -> None:

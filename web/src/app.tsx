@@ -1,13 +1,17 @@
 /** The frame: header, rail, tabs, and the page that the address names. */
 import { Suspense, lazy, useEffect, useSyncExternalStore } from "react";
+import { api } from "./api/client";
 import { feed } from "./api/live";
+import { source } from "./api/source";
 import { duration, grouped } from "./state/format";
+import { gate } from "./state/gate";
 import type { Page } from "./state/view";
 import { TabStrip } from "./panes/TabStrip";
 import { CallsPage } from "./pages/CallsPage";
 import { Conversations } from "./pages/Conversations";
 import { HealthPage } from "./pages/HealthPage";
 import { Latest } from "./pages/Latest";
+import { Login } from "./pages/Login";
 import { RunPage } from "./pages/RunPage";
 import { Runs } from "./pages/Runs";
 import { Search } from "./pages/Search";
@@ -15,7 +19,7 @@ import { NotFound } from "./pages/Unknown";
 import { Loading } from "./ui/Trouble";
 import { Overlays } from "./ui/Overlays";
 import { Theme } from "./ui/Theme";
-import { useNow } from "./ui/hooks";
+import { useNow, useStore } from "./ui/hooks";
 import { useKeys } from "./ui/keyboard";
 import { Link, NavigationProvider, fresh, useNavigation } from "./ui/navigation";
 import { TabsProvider } from "./ui/tabs";
@@ -26,6 +30,7 @@ const OperationPage = lazy(async () => ({ default: (await import("./pages/Operat
 const Compare = lazy(async () => ({ default: (await import("./pages/Compare")).Compare }));
 const FindingsPage = lazy(async () => ({ default: (await import("./pages/FindingsPage")).FindingsPage }));
 const StatisticsPage = lazy(async () => ({ default: (await import("./pages/StatisticsPage")).StatisticsPage }));
+const AuditPage = lazy(async () => ({ default: (await import("./pages/AuditPage")).AuditPage }));
 const EventsPage = lazy(async () => ({ default: (await import("./pages/EventsPage")).EventsPage }));
 
 const RAIL: [Page, string, string][] = [
@@ -41,8 +46,20 @@ const RAIL: [Page, string, string][] = [
   ["health", "Health", "M2 11h4l2-6 4 11 2-5h4"],
 ];
 
+const AUDIT: [Page, string, string] = ["audit", "Audit", "M5 3h7l4 4v10H5zM8 9h5M8 12h5M8 15h3"];
+
+/** While nobody knows who asks, nothing else is there: what is behind the login starts anew after it. */
 export function App() {
-  useEffect(() => feed.start(), []);
+  useStore(gate);
+  return gate.locked ? <Login /> : <Opened />;
+}
+
+function Opened() {
+  useEffect(() => {
+    feed.start();
+    feed.retry();
+    if (!gate.who && !source.saved) api.me().then((who) => gate.open(who), () => undefined); // whoever is refused is asked to log in
+  }, []);
   return (
     <NavigationProvider>
       <TabsProvider>
@@ -81,6 +98,8 @@ function CurrentPage() {
       return <StatisticsPage />;
     case "health":
       return <HealthPage />;
+    case "audit":
+      return <AuditPage />;
     case "operations":
       return <Operations />;
     case "operation":
@@ -122,6 +141,7 @@ function Header() {
       <span className="room" />
       <Pulse />
       <LiveMark />
+      <Who />
       <Theme />
     </header>
   );
@@ -129,10 +149,11 @@ function Header() {
 
 function Rail() {
   const { view } = useNavigation();
+  useStore(gate);
   const current = view.page === "task" ? "runs" : view.page === "conversation" ? "conversations" : view.page === "operation" ? "operations" : view.page;
   return (
     <nav className="rail" aria-label="pages">
-      {RAIL.map(([page, words, path]) => (
+      {(gate.may("admin") ? [...RAIL, AUDIT] : RAIL).map(([page, words, path]) => (
         <Link key={page} to={fresh({ page })} aria-current={current === page ? "page" : undefined}>
           <svg viewBox="0 0 20 20" width="18" height="18" fill="none" stroke="currentColor" strokeWidth="1.7" strokeLinecap="round" strokeLinejoin="round" aria-hidden="true">
             <path d={path} />
@@ -141,6 +162,20 @@ function Rail() {
         </Link>
       ))}
     </nav>
+  );
+}
+
+/** Only who has logged in can log out. */
+function Who() {
+  useStore(gate);
+  if (!gate.who?.login) return null;
+  return (
+    <span className="who">
+      <span title={gate.who.projects ? `projects: ${gate.who.projects.join(", ")}` : "every project"}>{gate.who.name}</span>
+      <button type="button" className="quiet" onClick={() => void api.logOut().finally(() => gate.lock())}>
+        log out
+      </button>
+    </span>
   );
 }
 

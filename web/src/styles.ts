@@ -9,4 +9,5 @@ import "./styles/details.css";
 import "./styles/payload.css";
 import "./styles/kept.css";
 import "./styles/events.css";
+import "./styles/access.css";
 import "./styles/print.css";

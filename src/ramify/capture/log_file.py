@@ -13,6 +13,7 @@ import msgspec
 from msgspec import NODEFAULT, Struct, structs
 
 from ramify.capture.importer import Imported, numbered, opened, unreadable
+from ramify.model.audit import is_audit
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 
 FORMAT = "ramify"
@@ -91,6 +92,8 @@ def read_observation(line: bytes) -> Observation:
         fields["body"] = fields["body"].encode()
     found = [kind, *(_value(field, fields) for field in structs.fields(KINDS[kind]))]
     seen: Observation = msgspec.convert(found, Observation)
+    if is_audit(seen):
+        raise ValueError("the audit of another store is not taken over: it tells who did what there")
     if not -LATEST < seen.at < LATEST:
         raise ValueError("`at` is no moment")
     return seen

@@ -100,7 +100,7 @@ def parsed(body: bytes) -> Any:
 
 def refusal(address: str, status: int, answer: Any) -> Exception:
     error = answer.get("error") if isinstance(answer, dict) else None
-    if status in (401, 403):
+    if status == 401 or (status == 403 and not isinstance(error, dict)):
         return UserMistake(f"the server at {address} wants a token", "give it with --token TEXT or RAMIFY_TOKEN")
     if status == 404 and isinstance(error, dict):
         return NotFound(str(error.get("message") or "nothing has this id"))

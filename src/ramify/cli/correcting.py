@@ -21,6 +21,7 @@ def unlink_options(parser: Parser) -> None:
 def link(session: Session) -> int:
     with session.opened(write=True) as store:
         answer = store.link(session.arguments.child, session.arguments.parent)
+        session.note(store, "link", session.arguments.child, {"parent": session.arguments.parent})
     return answered(session, answer, draw_why(answer, session.output.width))
 
 
@@ -28,6 +29,7 @@ def unlink(session: Session) -> int:
     with session.opened(write=True) as store:
         act = store.withdraw if session.arguments.withdraw else store.unlink
         answer = act(session.arguments.child)
+        session.note(store, "withdraw" if session.arguments.withdraw else "unlink", session.arguments.child)
     return answered(session, answer, draw_why(answer, session.output.width))
 
 

@@ -34,6 +34,7 @@ def export(session: Session) -> int:
     with session.opened() as store, progress_bar("exporting", asked.color) as progress:
         if asked.preview:
             return previewed(session.output, store.exports.preview(asked.id, wish, progress))
+        session.note_reading(store, "export", asked.id, {"to": wish.to, "file": asked.file, "bodies": "true" if wish.bodies else "false"})
         if is_address(asked.file):
             return sent(session.output, store.exports.send(asked.id, wish, asked.file, progress))
         if wish.to == "parquet" and not asked.file.endswith(".zip") and asked.file != "-":

@@ -49,6 +49,8 @@ def forget(session: Session) -> int:
     dry = arguments.dry_run
     with session.opened(write=not dry) as store, progress_bar("forgetting", arguments.color) as progress:
         answer = store.forget(arguments.ids, dry, progress)
+        if not dry:
+            session.note(store, "forget", " ".join(arguments.ids), {"observations": str(answer["observations"])})
     return told(session, answer)
 
 
@@ -61,6 +63,9 @@ def prune(session: Session) -> int:
     kept = Kept(arguments.older_than or 0, arguments.max_size or 0, session.settings.project or "")
     with session.opened(write=not arguments.dry_run) as store, progress_bar("forgetting", arguments.color) as progress:
         answer = store.prune(kept, arguments.dry_run, progress)
+        if not arguments.dry_run:
+            bounds = {"older_than": str(kept.older_than), "max_size": str(kept.max_size), "observations": str(answer["observations"])}
+            session.note(store, "prune", "", bounds)
     return told(session, answer)
 
 

@@ -3,6 +3,7 @@
 import sys
 from contextlib import ExitStack
 
+from ramify.cli.contract import Opened
 from ramify.cli.parser import Parser, add_settings
 from ramify.cli.session import Part, Session
 from ramify.mcp.tools import tools_over
@@ -19,16 +20,19 @@ def speak(session: Session) -> int:
         session.output.say("speaking MCP on standard input and output: an agent's client starts this, for example")
         session.output.say("  claude mcp add ramify -- ramify mcp")
     with ExitStack() as stack:
-        found: list[Questions] = []
+        found: list[tuple[Opened, Questions]] = []
         project = session.settings.project  # whoever asks may not choose another
 
         def questions() -> Questions:
             if not found:
-                opened = stack.enter_context(session.opened()).questions
-                found.append(opened.within(frozenset({project})) if project else opened)
-            return found[0]
+                store = stack.enter_context(session.opened())
+                found.append((store, store.questions.within(frozenset({project})) if project else store.questions))
+            return found[0][1]
 
-        serve(sys.stdin.buffer, write, tools_over(questions))
+        def noted(act: str, id: str) -> None:
+            session.note_reading(found[0][0], act, id, way="mcp")
+
+        serve(sys.stdin.buffer, write, tools_over(questions, noted))
     return 0
 
 

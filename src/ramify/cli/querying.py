@@ -36,6 +36,7 @@ def query(session: Session) -> int:
             return show_views(session, views(store.questions.store))
         bounds = Bounds(asked.limit or EVERYTHING.rows, seconds(asked.timeout), EVERYTHING.bytes if asked.limit == 0 else Bounds().bytes)
         answer = sql(store.questions.store, asked.query, bounds)
+        session.note_reading(store, "sql", "", {"sql": asked.query})
     written = write(session, answer, "json" if session.output.json else asked.format, asked.to)
     if answer["more"]:
         session.output.say(f"{len(answer['rows'])} rows {written}, there are more: --limit 0 for all")

@@ -28,6 +28,9 @@ def redact(session: Session) -> int:
     dry = arguments.dry_run
     with session.opened(write=not dry) as store, progress_bar("reading", arguments.color) as progress:
         answer = store.redact(sought, dry, progress)
+        if not dry:
+            by = {"rules": " ".join(arguments.rule), "patterns": str(len(arguments.pattern)), "texts": str(len(sought["texts"]))}
+            session.note(store, "redact", "", by | {"observations": str(answer["observations"])})
     if session.output.json:
         session.output.document(answer)
     else:

@@ -1,5 +1,6 @@
 """What a command is given: its arguments, the settings, where to write, and the store when it asks for it."""
 
+import getpass
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,9 @@ from typing import Any, NamedTuple
 from ramify.cli.contract import Opened, application
 from ramify.cli.output import Output
 from ramify.cli.parser import Parser
+from ramify.model.audit import Noted
+from ramify.model.mistake import UserMistake
+from ramify.query.audit import project_of
 from ramify.settings import SETTINGS, Settings, as_text, load
 
 PAGE = 1000
@@ -30,6 +34,32 @@ class Session:
             yield store
         finally:
             store.close()
+
+
+    def note(self, store: Opened, act: str, what: str = "", more: dict[str, str] | None = None, way: str = "command") -> None:
+        """Who is at this machine's keyboard did this."""
+        project = project_of(store.questions.store, what) or self.settings.project or ""
+        store.note(Noted(user(), act, what, way, "", more or {}), project)
+
+    def note_reading(self, store: Opened, act: str, what: str = "", more: dict[str, str] | None = None, way: str = "command") -> None:
+        """A file that cannot be written can still be read by who can read it: then the command says that it left no trace."""
+        try:
+            self.note(store, act, what, more, way)
+        except UserMistake as problem:
+            self.output.say(f"this is not in the audit: {problem.message}")
+
+
+def user() -> str:
+    """By the number that the system knows: a variable could say anything."""
+    try:
+        from os import getuid
+        from pwd import getpwuid
+
+        return getpwuid(getuid()).pw_name
+    except ImportError:
+        return getpass.getuser()
+    except KeyError:
+        return f"uid {getuid()}"
 
 
 class Part(NamedTuple):

@@ -167,8 +167,16 @@ TOOLS = (
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
-def tools_over(opened: Callable[[], Questions]) -> Tools:
-    """The store is asked for with each question: there may be none yet when a client starts us."""
+READING = {"request": "read-body", "response": "read-body", "observation": "read-observation"}
+"""Parts that are bytes as they were on the wire, and what the audit calls it to read them."""
+
+
+def unheard(act: str, id: str) -> None:
+    """Nobody wants to know."""
+
+
+def tools_over(opened: Callable[[], Questions], noted: Callable[[str, str], None] = unheard) -> Tools:
+    """The store is asked for with each question: there may be none yet when a client starts us. `noted` hears who read what whole."""
 
     def call(name: str, arguments: Answer, meta: Answer) -> tuple[str, bool]:
         tool = BY_NAME.get(name)
@@ -176,7 +184,10 @@ def tools_over(opened: Callable[[], Questions]) -> Tools:
             raise BadParameters(f"there is no tool {name[:100]!r}; there are {', '.join(BY_NAME)}")
         try:
             asked = checked(tool, arguments)
-            return text_of(tool.act(opened(), asked, meta)), False
+            answer = tool.act(opened(), asked, meta)
+            if isinstance(asked, Bytes) and asked.part in READING and not asked.offset:
+                noted(READING[asked.part], asked.id)
+            return text_of(answer), False
         except Ambiguous as problem:
             return text_of(fitted({"error": str(problem), "candidates": problem.candidates}, USUAL, "Use one of these ids")), True
         except (NotFound, BadQuestion, UserMistake) as problem:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
+from ramify.model.audit import FORMAT as AUDIT
 from ramify.model.ids import digest, observation_id
 from ramify.model.observation import Record
 
@@ -43,9 +44,11 @@ def encode_records(records: Sequence[Record]) -> bytes:
 
 def decode_records(raw: bytes, project: str) -> tuple[Record, ...]:
     """Raises msgspec's own errors and UnicodeDecodeError: whoever sent it is told what is wrong."""
+    found = _decode(raw).records
+    if any(sent.format == AUDIT for sent in found):
+        raise msgspec.ValidationError("the audit is written by Ramify alone")
     return tuple(
-        Record(sent.id, sent.project or project, sent.at, sent.source, sent.format, sent.place, sent.body.encode())
-        for sent in _decode(raw).records
+        Record(sent.id, sent.project or project, sent.at, sent.source, sent.format, sent.place, sent.body.encode()) for sent in found
     )
 
 

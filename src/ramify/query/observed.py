@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ramify.model.audit import is_audit
 from ramify.model.moment import iso
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.protocols.anthropic.decode import plain_body
@@ -13,7 +14,7 @@ LONGEST = 2_000_000  # characters; the whole of it is in the request or response
 
 def observed(store: Store, id: str) -> dict[str, Any]:
     seen = store.observation(id)
-    if seen is None:
+    if seen is None or is_audit(seen):
         raise NotFound(f"no observation has the id {id!r}")
     return {"id": seen.id, "kind": type(seen).__name__.lower(), "at": iso(seen.at), "line": line_of(seen), "body": body_of(seen)}
 

@@ -17,6 +17,7 @@ from ramify.web.route import Asked, Download, Respond, Route, read_parameters
 from ramify.web.served import Serve, seen
 
 EXECUTOR: web.AppKey[ThreadPoolExecutor] = web.AppKey("executor")
+BODY: web.RequestKey[bytes] = web.RequestKey("body")
 THREADS = 4
 LARGEST_ACT = 64 * 1024
 PACKING = 1  # a large tree becomes a tenth larger than with 5, in a third of the time
@@ -33,7 +34,7 @@ def serving(route: Route) -> Serve:
 
     async def serve(request: web.Request) -> web.StreamResponse:
         given = read_parameters(request.query.items(), route.parameters)
-        body = await json_body(request, LARGEST_ACT) if request.method == "POST" else b""
+        body = request[BODY] = await json_body(request, LARGEST_ACT) if request.method == "POST" else b""
         asked = Asked(seen(request), request.match_info, given, body)
         packed = "gzip" in request.headers.get("accept-encoding", "")
         loop = asyncio.get_running_loop()

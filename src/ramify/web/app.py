@@ -7,6 +7,7 @@ from aiohttp import web
 from ramify.query.filter_help import LISTS
 from ramify.web import (
     agent_acts,
+    audit,
     calls,
     conversations,
     demo,
@@ -16,20 +17,25 @@ from ramify.web import (
     exports,
     insights,
     links,
+    login,
     metrics,
     observations,
+    oidc,
     operator,
     otlp,
     overview,
     reports,
     sql,
     tasks,
+    tokens,
     webhooks,
 )
 from ramify.web.answering import serving, threads
+from ramify.web.attempts import LOGINS, REFUSALS, Attempts
 from ramify.web.errors import errors
 from ramify.web.guard import guard
 from ramify.web.live import SINCE, live, readers
+from ramify.web.noting import noting
 from ramify.web.openapi import described
 from ramify.web.pages import ELSEWHERE, paged
 from ramify.web.pushers import PUSHERS, Pushers
@@ -80,23 +86,23 @@ ROUTES = (
     Route("GET", "/api/tasks/{id}/usage", "read", tasks.usage, "The tokens of a tree by model and by type of agent", "Breakdown"),
     Route("GET", "/api/tasks/{id}/completeness", "read", tasks.completeness, "What is not known of a tree", "Completeness"),
     Route("GET", "/api/tasks/{id}/cache", "read", tasks.cache, "Where prompts first differ from the ones before", "[CacheEntry]", (LIMIT,)),
-    Route("GET", "/api/tasks/{id}/export", "read", exports.saved, "A run as a file to pass on", "", exports.WISH),
+    Route("GET", "/api/tasks/{id}/export", "read", exports.saved, "A run as a file to pass on", "", exports.WISH, act="export"),
     Route("GET", "/api/tasks/{id}/export/preview", "read", exports.previewed, "What would be in that file", "ExportPreview", exports.WISH),
-    Route("GET", "/api/conversations/{id}/export", "read", exports.saved, "A conversation as a file to pass on", "", exports.WISH),
+    Route("GET", "/api/conversations/{id}/export", "read", exports.saved, "A conversation as a file to pass on", "", exports.WISH, act="export"),
     Route("GET", "/api/conversations/{id}/export/preview", "read", exports.previewed, "What would be in that file", "ExportPreview", exports.WISH),
-    Route("GET", "/api/all/operations/{id}/export", "read", exports.saved, "An operation as a file to pass on", "", exports.WISH),
+    Route("GET", "/api/all/operations/{id}/export", "read", exports.saved, "An operation as a file to pass on", "", exports.WISH, act="export"),
     Route("GET", "/api/all/operations/{id}/export/preview", "read", exports.previewed, "What would be in that file", "ExportPreview", exports.WISH),
     Route("GET", "/api/tools/{call_id}", "read", tasks.tool, "One tool call with input and result", "ToolCall"),
     Route("GET", "/api/calls", "read", calls.listed, "Model calls, newest first", "[Call]",
           (TASK, CONVERSATION, KIND, STATUS, PROJECT, FILTER, *PAGE)),
     Route("GET", "/api/calls/{id}", "read", calls.shown, "One model call", "Call"),
-    Route("GET", "/api/calls/{id}/request", "read", calls.request, "The bytes that were sent", ""),
-    Route("GET", "/api/calls/{id}/response", "read", calls.response, "The bytes that were answered", ""),
-    Route("GET", "/api/observations/{id}", "read", observations.shown, "What was seen, as it was", "Observed"),
+    Route("GET", "/api/calls/{id}/request", "read", calls.request, "The bytes that were sent", "", act="read-body"),
+    Route("GET", "/api/calls/{id}/response", "read", calls.response, "The bytes that were answered", "", act="read-body"),
+    Route("GET", "/api/observations/{id}", "read", observations.shown, "What was seen, as it was", "Observed", act="read-observation"),
     Route("GET", "/api/conversations", "read", conversations.listed, "Conversations, newest first", "[Conversation]",
           (PROJECT, FILTER, *PAGE)),
     Route("GET", "/api/conversations/{id}", "read", conversations.shown, "One conversation", "Conversation"),
-    Route("DELETE", "/api/conversations/{id}", "admin", conversations.forgotten, "Forget a conversation, for good", "Forgotten", (BY,)),
+    Route("DELETE", "/api/conversations/{id}", "admin", conversations.forgotten, "Forget a conversation, for good", "Forgotten", (BY,), act="forget"),
     Route("GET", "/api/conversations/{id}/leaving", "read", conversations.leaving, "What would go if it were forgotten", "Leaving"),
     Route("GET", "/api/forgotten", "read", conversations.notes, "What was forgotten, newest first", "[ForgottenNote]"),
     Route("GET", "/api/conversations/{id}/tree", "read", tasks.tree, "Its tasks, as trees", "Tree", (SHAPE,)),
@@ -114,17 +120,17 @@ ROUTES = (
     Route("GET", "/metrics", "read", metrics.metrics, "Figures for a monitoring system, as Prometheus reads them", ""),
     Route("GET", "/api/live", "read", live, "What changes, as server-sent events", "", (SINCE,)),
     Route("GET", "/api/links/preview", "read", links.previewed, "What a correction would move", "Preview", (CHILD, PARENT)),
-    Route("POST", "/api/sql", "read", sql.asked, "One SQL query, read-only", "SqlAnswer", takes="SqlQuery"),
-    Route("POST", "/api/links", "write", links.linked, "Say where a task belongs", "Object", takes="NewLink"),
+    Route("POST", "/api/sql", "read", sql.asked, "One SQL query, read-only", "SqlAnswer", takes="SqlQuery", act="sql"),
+    Route("POST", "/api/links", "write", links.linked, "Say where a task belongs", "Object", takes="NewLink", act="link"),
     Route("POST", "/api/records", "capture", reports.records, "Take what a recorded program reports", "Taken",
           takes="Batch"),
     Route("POST", "/api/hooks/claude", "capture", reports.hook, "Take what a hook of the Claude client is told", "Nothing",
           takes="Object"),
     Route("POST", "/api/demo", "write", demo.played, "Let a scripted run play, into this store", "Playing", takes="Object"),
-    Route("DELETE", "/api/links/{child}", "write", links.unlinked, "Say that a task belongs to nothing", "Object", (WITHDRAW,)),
+    Route("DELETE", "/api/links/{child}", "write", links.unlinked, "Say that a task belongs to nothing", "Object", (WITHDRAW,), act="unlink"),
     Route("GET", "/api/events", "read", events.listed, "Events of the caller's session, newest first", "EventPage", event_questions.EVENTS),
     Route("POST", "/api/events", "capture", events.posted, "Take events into the caller's session", "Posted", takes="Object"),
-    Route("DELETE", "/api/events", "write", events.cleared, "Empty the caller's session", "Emptied"),
+    Route("DELETE", "/api/events", "write", events.cleared, "Empty the caller's session", "Emptied", act="empty-session"),
     Route("GET", "/api/events/stream", "read", event_stream.streamed, "Events as they are stored, as server-sent events", "",
           event_questions.STREAMED),
     Route("GET", "/api/operations", "read", events.operations, "Operations of the caller's session, last updated first", "OperationList",
@@ -143,15 +149,28 @@ ROUTES = (
           event_questions.EVENTS),
     Route("GET", "/api/sessions/{session}/operations/{id}", "read", events.operation, "One operation of a session, its events and its tasks",
           "OperationAnswer"),
-    Route("DELETE", "/api/sessions/{session}/events", "write", events.cleared, "Empty a session", "Emptied"),
+    Route("DELETE", "/api/sessions/{session}/events", "write", events.cleared, "Empty a session", "Emptied", act="empty-session"),
     Route("GET", "/api/sessions/{session}/events/stream", "read", event_stream.streamed, "A session's events as they are stored", "",
           event_questions.STREAMED),
     Route("POST", "/api/sessions/{session}/reconcile", "write", events.reconciled, "Ask the agents about a session's open tasks", "Reconciled"),
     Route("GET", "/api/session/info", "read", events.info, "How much the caller's session holds", "SessionAnswer"),
+    Route("GET", "/api/me", "any", login.me, "Who you are here, and what you may do", "Who"),
+    Route("GET", "/api/login", "open", login.ways, "How one may log in", "LoginWays"),
+    Route("POST", "/api/login", "open", login.logged_in, "Log in with a token; a cookie stands for it then", "Who", takes="Credentials"),
+    Route("POST", "/api/logout", "open", login.logged_out, "End that login", "LoggedOut"),
+    Route("GET", "/api/oidc/login", "open", oidc.sent_there, "Log in at the provider that vouches for people, if there is one", ""),
+    Route("GET", "/api/oidc/callback", "open", oidc.come_back, "Where that provider sends people back to", ""),
+    Route("GET", "/api/audit", "admin", audit.listed, "Who did what, newest first", "[AuditEntry]", audit.QUESTION),
+    Route("GET", "/api/tokens", "admin", tokens.listed, "Tokens, newest first; no secrets", "[TokenEntry]"),
+    Route("POST", "/api/tokens", "admin", tokens.created, "Make a token; its secret is told once", "NewToken", takes="WantedToken",
+          act="token-create"),
+    Route("DELETE", "/api/tokens/{name}", "admin", tokens.revoked, "Revoke a token, by its name or id", "TokenEntry", act="token-revoke"),
+    Route("POST", "/api/tokens/{name}/rotate", "admin", tokens.rotated, "Give a token a new secret; the one so far works on for a while",
+          "NewToken", takes="Rotation", act="token-rotate"),
     Route("POST", "/api/tasks/{id}/answer", "write", agent_acts.answered, "Answer a task that waits for input", "Answered",
-          takes="NewAnswer"),
+          takes="NewAnswer", act="answer"),
     Route("POST", "/api/tasks/{id}/cancel", "write", agent_acts.canceled, "Ask to cancel a task and what it started",
-          "[Cancellation]", takes="Object"),
+          "[Cancellation]", takes="Object", act="cancel"),
 )  # fmt: skip
 
 # Traffic that is watched on its way to its own server; the last two are a client's own, not questions to us.
@@ -178,8 +197,9 @@ def make_app(ramify: Served) -> web.Application:
     app = web.Application(middlewares=[errors, guard], client_max_size=LARGEST_BODY)
     app[RAMIFY] = ramify
     app[PUSHERS] = Pushers(os.environ)
+    app[LOGINS], app[REFUSALS] = Attempts(ramify.clock), Attempts(ramify.clock)
     app.cleanup_ctx.extend((threads, readers, events.writers, otlp.workers))
-    app[NEEDED] = {app.router.add_route(route.method, route.path, serving(route)): route.scope for route in ROUTES}
+    app[NEEDED] = {app.router.add_route(route.method, route.path, noting(route, serving(route))): route.scope for route in ROUTES}
     app.router.add_route("GET", "/api/openapi.json", described(ROUTES))
     app.router.add_route("POST", "/webhook/{task_type}/{agent_id}/{operation_id}", webhooks.received)  # signed, or by courtesy
     exported = frozenset(app.router.add_route("POST", f"/v1/{signal}", otlp.receiving(signal)) for signal in EXPORTED)

@@ -7,6 +7,7 @@ from aiohttp import web
 
 from ramify.query.service import Answer
 from ramify.web.answering import EXECUTOR
+from ramify.web.noting import note
 from ramify.web.route import Asked, Parameter, read_parameters
 from ramify.web.served import seen
 
@@ -25,6 +26,7 @@ async def saved(request: web.Request) -> web.StreamResponse:
     loop, executor = asyncio.get_running_loop(), request.app[EXECUTOR]
     offer = await loop.run_in_executor(executor, seen(request).exports.asked, request.match_info["id"], wish)
     piece = await loop.run_in_executor(executor, gathered, offer.pieces)  # before the head goes out: it may fail
+    await note(request, "export")
     response = web.StreamResponse(headers={
         "content-type": offer.kind,
         "content-disposition": f'attachment; filename="{offer.name}"',

@@ -6,6 +6,8 @@
 - Where somebody has to, every question and act needs a token as `Authorization: Bearer`; never in an address, where
   it would be logged and remembered. Captured traffic uses that header for its own upstream, so there it is
   `x-ramify-token`, and only when the traffic comes from outside.
+- People log in once; the cookie that they get counts for our own page alone, which is checked a second time: a page of
+  another port, or of a neighbouring name, is the same site to a browser.
 - An agent on this machine often asks for no credential at all. So, unlike a model's API, agents are kept from foreign
   pages and foreign names; pages of this machine may talk to them.
 """
@@ -17,7 +19,10 @@ from aiohttp import web
 
 from ramify.model.identity import LOCAL, Identity
 from ramify.model.token import PREFIX
+from ramify.web.attempts import REFUSALS
+from ramify.web.client import address_of, cookie_of
 from ramify.web.errors import Refused
+from ramify.web.noting import note
 from ramify.web.served import AGENTS, CAPTURED, IDENTITY, NEEDED, RAMIFY, Access, Needed, Serve
 from ramify.whose import PROJECT, WHOSE
 
@@ -98,21 +103,32 @@ def is_outside(request: web.Request) -> bool:
 # -- who -------------------------------------------------------------------------------------------------------------------
 
 
-async def asked_by(request: web.Request, access: Access) -> Identity:
+async def asked_by(request: web.Request) -> Identity:
     """A token of ours that opens nothing is refused also where none is needed: whoever sends it means to be somebody."""
+    access = request.app[RAMIFY].access
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     secret = given.strip() if scheme.lower() == "bearer" else ""
     if not access.guarded and not secret.startswith(PREFIX):
         return LOCAL
-    found = await access.identify(secret) if secret else None
+    if not given and (id := cookie_of(request)):
+        check_own_page(request)
+        found = await access.logged_in(id)
+    else:
+        found = await access.identify(secret) if secret else None
     if found is None:
         wrong = "The token is wrong, revoked or has expired" if given else "A token is needed"
-        raise Refused(401, "unauthorized", wrong, "Send the header Authorization: Bearer <token>")
+        raise Refused(401, "unauthorized", wrong, "Send the header Authorization: Bearer <token>, or log in")
     return found
 
 
-async def captured_by(request: web.Request, access: Access) -> Identity:
+def check_own_page(request: web.Request) -> None:
+    if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        raise Refused(403, "foreign_origin", "A login counts for Ramify's own page only", "Use that page, or a token")
+
+
+async def captured_by(request: web.Request) -> Identity:
     """A client that is only watched must not suffer: on this machine a token that opens nothing counts as none."""
+    access = request.app[RAMIFY].access
     given = request.headers.get(CAPTURE_TOKEN, "")
     found = await access.identify(given) if given else None
     if found is not None:
@@ -124,7 +140,7 @@ async def captured_by(request: web.Request, access: Access) -> Identity:
 
 
 def check_scope(identity: Identity, needed: Needed) -> None:
-    if needed == "open" or identity.may(needed):
+    if needed == "open" or needed == "any" or identity.may(needed):
         return
     has = ", ".join(sorted(identity.scopes)) or "none"
     raise Refused(403, "missing_scope", f'This needs the scope "{needed}"; "{identity.name}" has {has}', "Ask for a token that has it, too")
@@ -171,10 +187,19 @@ def needed_for(request: web.Request, captured: bool) -> Needed:
 
 
 async def whoever(request: web.Request, needed: Needed, captured: bool) -> Identity:
-    access = request.app[RAMIFY].access
     if needed == "open":
-        return NOBODY if access.guarded else LOCAL
-    return await (captured_by if captured else asked_by)(request, access)
+        return NOBODY if request.app[RAMIFY].access.guarded else LOCAL
+    try:
+        return await (captured_by if captured else asked_by)(request)
+    except Refused as refusal:
+        if refusal.status == 401 and has_credential(request) and request.app[REFUSALS].failed(address_of(request)) == 1:
+            await note(request, "refused", request.path, {}, NOBODY)
+        raise
+
+
+def has_credential(request: web.Request) -> bool:
+    """Whoever has none and is told so has not tried anything."""
+    return bool(request.headers.get("authorization") or request.headers.get(CAPTURE_TOKEN) or cookie_of(request))
 
 
 NOBODY = Identity("nobody", frozenset(), frozenset())

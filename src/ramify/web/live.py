@@ -14,12 +14,15 @@ import msgspec
 from aiohttp import web
 
 from ramify.model.mistake import UserMistake
+from ramify.web.errors import Refused
+from ramify.web.guard import asked_by
 from ramify.web.route import Parameter, read_parameters, read_value
-from ramify.web.served import Batch, seen
+from ramify.web.served import IDENTITY, Batch, seen
 
 COALESCE_SECONDS = 0.1
 PING_SECONDS = 15.0
 STUCK_SECONDS = 30.0
+LOOK_SECONDS = 2.0  # so often it is asked whether a reader still may read
 MOST_WAITING = 20_000  # changes that a reader may lag behind
 MOST_IN_EVENT = 200  # a browser takes in an event at one go, and must still draw its frames
 
@@ -126,10 +129,26 @@ async def registered(request: web.Request) -> AsyncIterator[None]:
     task = asyncio.current_task()
     assert task is not None
     request.app[READERS].add(task)
+    watching = asyncio.create_task(watch(request, task))
     try:
         yield
     finally:
+        watching.cancel()
         request.app[READERS].discard(task)
+
+
+async def watch(request: web.Request, feed: asyncio.Task[Any]) -> None:
+    """A feed goes on for hours: it ends when whoever opened it may no longer ask."""
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        try:
+            now = await asked_by(request)
+        except Refused:
+            break
+        if now != request[IDENTITY]:
+            break
+    abort(request)
+    feed.cancel()
 
 
 async def readers(app: web.Application) -> AsyncIterator[None]:

@@ -8,6 +8,7 @@ import msgspec
 from aiohttp import web
 
 from ramify import __version__
+from ramify.web.access_shapes import ACCESS_SHAPES
 from ramify.web.event_shapes import EVENT_SHAPES
 from ramify.web.insight_shapes import INSIGHT_SHAPES
 from ramify.web.page_shapes import PAGE_SHAPES
@@ -17,7 +18,7 @@ from ramify.web.shapes import SHAPES
 
 IN_PATH = re.compile(r"\{(\w+)\}")
 SCHEMAS = "#/components/schemas/"
-WITHOUT_SEQ = ("Error", "Taken", "Playing", "Nothing", *(shape.__name__ for shape in EVENT_SHAPES))  # said without looking at the store
+WITHOUT_SEQ = ("Error", "LoginWays", "Who", "LoggedOut", "Taken", "Playing", "Nothing", *(shape.__name__ for shape in EVENT_SHAPES))  # said without looking at the store
 SEQ = {"type": "integer", "description": "the log's sequence number that this answer rests on"}
 
 Document = dict[str, Any]
@@ -27,7 +28,7 @@ def describe(routes: Iterable[Route]) -> Document:
     paths: dict[str, Document] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = operation(route)
-    _, components = msgspec.json.schema_components((*SHAPES, *PAGE_SHAPES, *INSIGHT_SHAPES, *EVENT_SHAPES), ref_template=SCHEMAS + "{name}")
+    _, components = msgspec.json.schema_components((*SHAPES, *PAGE_SHAPES, *INSIGHT_SHAPES, *EVENT_SHAPES, *ACCESS_SHAPES), ref_template=SCHEMAS + "{name}")
     bearer = {"type": "http", "scheme": "bearer"}
     return {
         "openapi": "3.1.0",
@@ -52,7 +53,7 @@ def operation(route: Route) -> Document:
     if route.scope == "open":
         described["security"] = [{}]
     else:
-        described["security"] = [{}, {"token": [route.scope]}]
+        described["security"] = [{}, {"token": [] if route.scope == "any" else [route.scope]}]
     if route.takes:
         schema = {"$ref": SCHEMAS + route.takes}
         described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}

@@ -13,7 +13,7 @@ from ramify.web.served import Serve
 STATIC = Path(__file__).parent / "static"
 PAGES = (
     "", "latest", "task", "conversations", "conversation", "calls", "search", "compare", "findings", "statistics",
-    "health", "operations", "operation", "events",
+    "health", "audit", "operations", "operation", "events",
 )  # fmt: skip
 ELSEWHERE = "(?!(?:api|v1|anthropic|openai|a2a|webhook)(?:/|$))"  # a wrong address of the API is not answered with a page
 # What was captured is hostile: nothing is run, loaded or framed that is not our own. Captured images are `data:`.

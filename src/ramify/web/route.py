@@ -44,12 +44,13 @@ Respond = Callable[[Asked], Answer | Download]
 class Route(NamedTuple):
     method: str
     path: str
-    scope: Needed  # what the asker must be allowed; "open": nothing, and it tells nothing
+    scope: Needed  # what the asker must be allowed; "open" and "any": see `Needed`
     answer: Respond | Serve  # a plain function is run in a thread; a coroutine function answers by itself
     summary: str
     shape: str  # a name of `shapes.py`; "" where the answer is no JSON
     parameters: tuple[Parameter, ...] = ()
     takes: str = ""  # the shape of its body, likewise
+    act: str = ""  # what the audit calls it; "": whoever asks this leaves no trace
 
 
 LIMIT = Parameter("limit", "integer", "how many items at most", 50, least=1, most=MOST)

@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 
 from aiohttp import web
 
+from ramify.model.audit import Noted
 from ramify.model.entity import EventSession, Logged
 from ramify.model.identity import Identity, Scope
 from ramify.model.observation import Observation
@@ -17,7 +18,8 @@ Batch = tuple[int, list[dict[str, Any]]]
 """The log's sequence number, and what changed up to it."""
 
 Serve = Callable[[web.Request], Awaitable[web.StreamResponse]]
-Needed = Scope | Literal["open"]
+Needed = Scope | Literal["open", "any"]
+"""`open`: nobody has to say who they are. `any`: they have to, and that is all."""
 
 
 class Hub(Protocol):
@@ -92,7 +94,41 @@ class Access(Protocol):
     def strict(self) -> bool:
         """So must captured traffic of this machine."""
 
+    @property
+    def secure(self) -> bool:
+        """Browsers reach us under TLS, whatever it looks like from here."""
+
+    @property
+    def proxy(self) -> str | None:
+        """Whose word about addresses is believed."""
+
     async def identify(self, secret: str) -> Identity | None: ...
+    async def log_in(self, secret: str) -> tuple[str, Identity] | None:
+        """The id of the login, for a cookie."""
+
+    async def log_in_as(self, identity: Identity, until: int) -> str: ...
+    async def logged_in(self, id: str) -> Identity | None: ...
+    async def log_out(self, id: str) -> None: ...
+
+
+class Vouching(Protocol):
+    """Somebody else, who knows people. Both raise NotVouched."""
+
+    @property
+    def name(self) -> str: ...
+    async def begin(self) -> tuple[str, str]:
+        """Where to send a browser, and what it must hold when it comes back."""
+
+    async def finish(self, browser: str, answer: Mapping[str, str]) -> Identity: ...
+
+
+class Tokens(Protocol):
+    """Whoever asks is told only of tokens within their own projects. The secret stands in the answer that made it, and nowhere else."""
+
+    def create(self, name: str, scopes: Sequence[str], projects: Sequence[str] | None, seconds: int, by: Identity) -> Answer: ...
+    def listed(self, by: Identity) -> list[Answer]: ...
+    def revoke(self, name: str, by: Identity) -> Answer: ...
+    def rotate(self, name: str, grace: int, by: Identity) -> Answer: ...
 
 
 class Seen(Protocol):
@@ -154,6 +190,13 @@ class Served(Seen, Protocol):
     def agents(self) -> Serve: ...
     @property
     def access(self) -> Access: ...
+    @property
+    def oidc(self) -> Vouching | None: ...
+    @property
+    def tokens(self) -> Tokens: ...
+    def note(self, noted: Noted, project: str = "") -> None:
+        """A line of the audit. Back when it is safe; raises StoreDown."""
+
     def seen_by(self, identity: Identity) -> Seen: ...
 
 

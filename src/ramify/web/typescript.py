@@ -6,6 +6,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
+from ramify.web.access_shapes import ACCESS_SHAPES
 from ramify.web.event_shapes import EVENT_SHAPES
 from ramify.web.insight_shapes import INSIGHT_SHAPES
 from ramify.web.page_shapes import PAGE_SHAPES
@@ -16,7 +17,7 @@ PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(No
 
 
 def written() -> str:
-    return HEAD + "".join(interface(shape) for shape in every((*SHAPES, *PAGE_SHAPES, *INSIGHT_SHAPES, *EVENT_SHAPES)))
+    return HEAD + "".join(interface(shape) for shape in every((*SHAPES, *PAGE_SHAPES, *INSIGHT_SHAPES, *EVENT_SHAPES, *ACCESS_SHAPES)))
 
 
 def every(shapes: tuple[type[Struct], ...]) -> list[type[Struct]]:

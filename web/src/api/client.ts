@@ -1,8 +1,9 @@
 /** One function for each question and act. Errors of the server come out as ApiError, with its own words. */
 import type {
-  Answered, Artifact, CacheEntry, Call, Cancellation, Comparison, Completeness, Conversation, EmptiedSession, EventList, ExportPreview, FilterHelp, Findings, Flow, Forgotten, ForgottenNote, Health, Hit, Leaving, LoggedEvent, Message, Named, Observed, Operation,
-  OperationDetail, Playing, Preview, Reasoning, Reconciliation, SessionInfo, Skeleton, Statistics, Stats, Task, ToolCall, Why,
+  Answered, Artifact, AuditEntry, CacheEntry, Call, Cancellation, Comparison, Completeness, Conversation, EmptiedSession, EventList, ExportPreview, FilterHelp, Findings, Flow, Forgotten, ForgottenNote, Health, Hit, Leaving, LoggedEvent, LoggedOut, LoginWays, Message, Named, Observed, Operation,
+  OperationDetail, Playing, Preview, Reasoning, Reconciliation, SessionInfo, Skeleton, Statistics, Stats, Task, ToolCall, Who, Why,
 } from "./types.gen";
+import { gate } from "../state/gate";
 import { source } from "./source";
 
 export interface Listed<Item> {
@@ -25,17 +26,6 @@ export class ApiError extends Error {
   }
 }
 
-const TOKEN = "ramify.token";
-
-export function keepToken(token: string): void {
-  sessionStorage.setItem(TOKEN, token);
-}
-
-export function headers(more: Record<string, string> = {}): Record<string, string> {
-  const token = sessionStorage.getItem(TOKEN);
-  return token ? { ...more, authorization: `Bearer ${token}` } : more;
-}
-
 type Parameters = Record<string, string | number | boolean | null | undefined>;
 
 export function address(path: string, parameters: Parameters = {}): string {
@@ -45,6 +35,7 @@ export function address(path: string, parameters: Parameters = {}): string {
 }
 
 async function failure(response: Response): Promise<ApiError> {
+  if (response.status === 401) gate.lock();
   const body: unknown = await response.json().catch(() => null);
   const error = (body as { error?: { code: string; message: string; hint: string } } | null)?.error;
   if (error) return new ApiError(response.status, error.code, error.message, error.hint);
@@ -70,7 +61,7 @@ async function asked<Answer>(url: string, options: RequestInit = {}): Promise<An
   const given = (options.headers ?? {}) as Record<string, string>;
   let response: Response;
   try {
-    response = await (takeEarly(url) ?? source.fetch(url, { ...options, headers: headers({ accept: "application/json", ...given }) }));
+    response = await (takeEarly(url) ?? source.fetch(url, { ...options, headers: { accept: "application/json", ...given } }));
   } catch {
     throw new ApiError(0, "unreachable", "The server cannot be reached", "Is ramify serve still running?");
   }
@@ -166,6 +157,11 @@ export const api = {
   compare: (a: string, b: string) => get<Seen<Comparison>>("compare", { a, b }),
   lint: (given: Parameters) => get<Seen<Findings>>("lint", given),
   health: () => get<Seen<Health>>("health"),
+  me: () => get<Who>("me"),
+  loginWays: () => get<LoginWays>("login"),
+  logIn: (token: string) => asked<Who>(address("login"), { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ token }) }),
+  logOut: () => asked<LoggedOut>(address("logout"), { method: "POST" }),
+  audit: (given: Parameters) => get<Listed<AuditEntry>>("audit", { limit: 100, ...given }),
   observation: (id: string) => get<Seen<Observed>>(`observations/${one(id)}`),
   link: (child: string, parent: string) =>
     asked<Seen<Why>>(address("links"), {
@@ -196,9 +192,9 @@ export const save = (call: string, side: "request" | "response"): Promise<void> 
 /** A run as a file to pass on. */
 export const saveExport = (kind: Subject, id: string, wish: Wish): Promise<void> => download(address(`${places[kind]}/${one(id)}/export`, { ...wish }), id);
 
-/** A plain link could not send the token. */
+/** With `fetch`, so that a refusal is told on the page and not saved as a file. */
 async function download(url: string, name: string): Promise<void> {
-  const response = await source.fetch(url, { headers: headers() });
+  const response = await source.fetch(url);
   if (!response.ok) throw await failure(response);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await response.blob());
@@ -209,7 +205,7 @@ async function download(url: string, name: string): Promise<void> {
 
 /** The bytes of the wire as text; packed ones are unpacked where the browser can do it. */
 export async function body(call: string, side: "request" | "response"): Promise<Body> {
-  const response = await source.fetch(address(`calls/${one(call)}/${side}`), { headers: headers() });
+  const response = await source.fetch(address(`calls/${one(call)}/${side}`));
   if (!response.ok) throw await failure(response);
   const encoding = response.headers.get("x-ramify-content-encoding") ?? "";
   const raw = await response.arrayBuffer();

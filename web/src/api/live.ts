@@ -1,8 +1,9 @@
 /** The live feed: one connection for the whole page, resumed where it broke, remembered for snapshots that come late.
  *
- * It is read with `fetch` and not with `EventSource`, which cannot send the token.
+ * It is read with `fetch` and not with `EventSource`, which says nothing about why it was refused.
  */
-import { api, address, headers } from "./client";
+import { api, address } from "./client";
+import { gate } from "../state/gate";
 import { EventReader } from "./sse";
 import type { Change, Changes } from "./types.gen";
 
@@ -120,7 +121,8 @@ export class Feed {
       this.forgotten = this.seq;
     }
     const ending = new AbortController();
-    const response = await fetch(address("live", { since: this.seq }), { headers: headers(), signal: ending.signal });
+    const response = await fetch(address("live", { since: this.seq }), { signal: ending.signal });
+    if (response.status === 401) gate.lock();
     if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
     opened();
     this.set({ kind: "live" });

@@ -39,6 +39,18 @@ export interface Artifact {
   task?: string | null;
 }
 
+export interface AuditEntry {
+  id: string;
+  at: string | null;
+  who: string;
+  act: string;
+  what: string | null;
+  way: "http" | "command" | "mcp";
+  address: string | null;
+  project: string | null;
+  more: Record<string, string>;
+}
+
 export interface Batch {
   records: Array<Sent>;
 }
@@ -235,6 +247,10 @@ export interface Conversation {
   usage: Usage;
   client: string | null;
   refs: Array<Ref>;
+}
+
+export interface Credentials {
+  token: string;
 }
 
 export interface Difference {
@@ -560,6 +576,16 @@ export interface LoggedEvent {
   observation: string;
 }
 
+export interface LoggedOut {
+  out: boolean;
+}
+
+export interface LoginWays {
+  needed: boolean;
+  token: boolean;
+  oidc: string | null;
+}
+
 export interface Message {
   id: string;
   task: string | null;
@@ -604,6 +630,20 @@ export interface NewAnswer {
 export interface NewLink {
   child: string;
   parent: string;
+}
+
+export interface NewToken {
+  id: string;
+  name: string;
+  scopes: Array<"capture" | "read" | "write" | "admin">;
+  projects: Array<string> | null;
+  status: "active" | "expired" | "revoked";
+  created: string | null;
+  changed: string | null;
+  expires: string | null;
+  revoked: string | null;
+  earlier_until: string | null;
+  secret: string;
 }
 
 export interface Nothing {
@@ -742,6 +782,10 @@ export interface Ref {
   kind: string;
   value: string;
   scope?: string | null;
+}
+
+export interface Rotation {
+  grace?: number;
 }
 
 export interface Said {
@@ -933,6 +977,19 @@ export interface TaskTree {
   children: Array<TaskTree>;
 }
 
+export interface TokenEntry {
+  id: string;
+  name: string;
+  scopes: Array<"capture" | "read" | "write" | "admin">;
+  projects: Array<string> | null;
+  status: "active" | "expired" | "revoked";
+  created: string | null;
+  changed: string | null;
+  expires: string | null;
+  revoked: string | null;
+  earlier_until: string | null;
+}
+
 export interface ToolCall {
   id: string;
   call_id: string;
@@ -972,6 +1029,20 @@ export interface Usage {
   cache_read: number;
   cache_write: number;
   cost_usd: number | null;
+}
+
+export interface WantedToken {
+  name: string;
+  scopes: Array<"capture" | "read" | "write" | "admin">;
+  projects?: Array<string> | null;
+  expires_in?: number;
+}
+
+export interface Who {
+  name: string;
+  scopes: Array<"capture" | "read" | "write" | "admin">;
+  projects: Array<string> | null;
+  login: boolean;
 }
 
 export interface Why {

@@ -1,5 +1,5 @@
 /** The feed of a session's events: a page of it, then the stream, and polling by number wherever the stream breaks. */
-import { ApiError, api, headers, sessionAddress } from "../api/client";
+import { ApiError, api, sessionAddress } from "../api/client";
 import { EventReader } from "../api/sse";
 import type { LoggedEvent } from "../api/types.gen";
 import type { Wanted } from "./operations";
@@ -80,7 +80,7 @@ export class EventFeed extends Observable {
     try {
       const { operation, agent } = this.wanted;
       const given = { after_seq: this.last, operation_id: operation === "-" ? "" : operation, agent_id: agent };
-      const response = await fetch(sessionAddress(this.session, "events/stream", given), { headers: headers(), signal: ending.signal });
+      const response = await fetch(sessionAddress(this.session, "events/stream", given), { signal: ending.signal });
       if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
       this.set("live");
       await this.read(response.body.pipeThrough(new TextDecoderStream()).getReader(), end);

@@ -1,6 +1,6 @@
 /** The address is the state: one pure pair, so that copying the address copies the view. */
 
-export const PAGES = ["runs", "conversations", "calls", "search", "compare", "findings", "statistics", "health", "latest", "operations", "events", "task", "conversation", "operation", "unknown"] as const;
+export const PAGES = ["runs", "conversations", "calls", "search", "compare", "findings", "statistics", "health", "audit", "latest", "operations", "events", "task", "conversation", "operation", "unknown"] as const;
 export type Page = (typeof PAGES)[number];
 export const TABS = ["transcript", "tree", "timeline", "graph", "calls", "cache", "artifacts", "tools", "reasoning", "flow"] as const;
 export type Tab = (typeof TABS)[number];
@@ -91,7 +91,7 @@ function decoded(part: string): string {
 function pageOf(first: string, second: string): Page {
   if (first === "") return "runs";
   if ((first === "task" || first === "conversation" || first === "operation") && second) return first;
-  const plain: readonly string[] = ["conversations", "calls", "search", "compare", "findings", "statistics", "health", "latest", "operations", "events"];
+  const plain: readonly string[] = ["conversations", "calls", "search", "compare", "findings", "statistics", "health", "audit", "latest", "operations", "events"];
   return plain.includes(first) && !second ? (first as Page) : "unknown";
 }
 
