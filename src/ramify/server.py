@@ -44,14 +44,14 @@ class Running(Served, Protocol):
     def fingerprint(self, credential: str) -> str: ...
 
 
-def run_server(ramify: Running, clock: Callable[[], int]) -> int:
+def run_server(ramify: Running, clock: Callable[[], int], listener: socket.socket) -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("aiohttp.server").addFilter(without_bytes)
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(50_000, 20, 100)  # a question reads many rows at once; looking through them finds nothing to free
     reuse_memory()
     try:
-        return run_loop(until_interrupted(ramify, clock))
+        return run_loop(until_interrupted(ramify, clock, listener))
     finally:
         ramify.close()
 
@@ -72,12 +72,12 @@ def run_loop(work: Coroutine[Any, Any, int]) -> int:
     return int(uvloop.run(work))
 
 
-async def until_interrupted(ramify: Running, clock: Callable[[], int]) -> int:
+async def until_interrupted(ramify: Running, clock: Callable[[], int], listener: socket.socket) -> int:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with listening(ramify, clock) as address:
+    async with listening(ramify, clock, listener) as address:
         print(greeting(ramify, address), file=sys.stderr, flush=True)
         await stop.wait()
         print("ramify: stopping; storing what is still on its way", file=sys.stderr, flush=True)
@@ -85,8 +85,8 @@ async def until_interrupted(ramify: Running, clock: Callable[[], int]) -> int:
 
 
 @asynccontextmanager
-async def listening(ramify: Running, clock: Callable[[], int]) -> AsyncIterator[str]:
-    """Gives the address under which clients on this machine reach us."""
+async def listening(ramify: Running, clock: Callable[[], int], listener: socket.socket | None = None) -> AsyncIterator[str]:
+    """Gives the address under which clients on this machine reach us. Without a listener, one is made."""
     settings = ramify.settings
 
     def watching(upstream: str, project: str, provider: Provider = ANTHROPIC) -> Proxy:
@@ -102,7 +102,7 @@ async def listening(ramify: Running, clock: Callable[[], int]) -> AsyncIterator[
     demonstration = ramify.demonstration = Demonstration(watching)
     runner = web.AppRunner(make_app(ramify), shutdown_timeout=2.0, **SERVER_OPTIONS)
     await runner.setup()
-    listener = bound(settings.host, settings.port)
+    listener = listener or bound(settings.host, settings.port)
     ramify.start()
     try:
         await web.SockSite(runner, listener, backlog=BACKLOG).start()

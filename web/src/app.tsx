@@ -13,6 +13,7 @@ import { Runs } from "./pages/Runs";
 import { Search } from "./pages/Search";
 import { NotFound } from "./pages/Unknown";
 import { Loading } from "./ui/Trouble";
+import { Notices } from "./ui/Notices";
 import { Overlays } from "./ui/Overlays";
 import { Theme } from "./ui/Theme";
 import { useNow } from "./ui/hooks";
@@ -48,6 +49,7 @@ export function App() {
       <TabsProvider>
         <Header />
         <TabStrip />
+        <Notices />
         <div className="frame">
           <Rail />
           <main id="main">

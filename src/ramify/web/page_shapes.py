@@ -144,6 +144,11 @@ class Sending(Struct):
     problem: str | None
 
 
+class Deriving(Struct):
+    done: int
+    total: int
+
+
 class Health(Struct, kw_only=True):
     status: str
     version: str
@@ -156,6 +161,10 @@ class Health(Struct, kw_only=True):
     store_limit: int | None = None
     findings: Hook | None = None  # where somebody is told of them
     otlp: Sending | None = None
+    deriving: Deriving | None = None  # rows of an older version, in the background
+    spool_limit: int = 0
+    disk_free: int | None = None  # bytes beside a store that is a file
+    notices: list[str] = []  # what a person should know, in words
 
 
 class Forgotten(Struct):

@@ -237,6 +237,11 @@ export interface Conversation {
   refs: Array<Ref>;
 }
 
+export interface Deriving {
+  done: number;
+  total: number;
+}
+
 export interface Difference {
   segment: string;
   instead: string;
@@ -458,6 +463,10 @@ export interface Health {
   store_limit?: number | null;
   findings?: Hook | null;
   otlp?: Sending | null;
+  deriving?: Deriving | null;
+  spool_limit?: number;
+  disk_free?: number | null;
+  notices?: Array<string>;
 }
 
 export interface Hit {
