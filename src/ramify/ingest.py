@@ -228,7 +228,7 @@ class Ingest:
             if changed:
                 self.world.forget()
             held, _, holder = str(self.store.fact(name) or "0 ").partition(" ")
-            free = int(held) <= now or holder == owner
+            free = int(held) <= now or int(held) > until or holder == owner  # further off than anybody asks for: the clock was set back
             if free:
                 self.store.set_fact(name, f"{until} {owner}")
             seq = self.store.seq()

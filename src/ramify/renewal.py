@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import msgspec
 
+from ramify.log_lines import begin_log
 from ramify.settings import Settings
 from ramify.storage.base import Store, StoreDown
 from ramify.upgrading import is_outdated
@@ -79,14 +80,14 @@ class Renewal:
 
 
 def main() -> int:
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     settings = msgspec.json.decode(sys.stdin.buffer.read(), type=Settings)
+    begin_log(settings)
     os.nice(10)
     store = open_store(settings.store, busy_seconds=BUSY_SECONDS)
     try:
         bring_up(store, rules_of(settings), prices_of(settings), tell)
     except StoreDown as problem:
-        print(f"ramify: {problem}", file=sys.stderr)
+        log.warning("cannot derive again now problem=%r", str(problem))
         return 1
     finally:
         store.close()

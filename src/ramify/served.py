@@ -4,6 +4,7 @@ import hmac
 import os
 import secrets
 import socket
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -84,7 +85,7 @@ class Served(Ramify):
         self.agents: Any = None
         self.address = ""
         self.acting = Acting(store, self.reach)
-        self.started = now()
+        self.started = time.monotonic()
         self._numbers: Iterator[int] = iter(range(1, 1 << 62))
         with taken_by(store):
             self._secret = store_secret(store)
@@ -244,7 +245,7 @@ class Served(Ramify):
         return {
             "status": "degraded" if state["problem"] or state["lost"] or self._is_full() else "ok",
             "version": version(),
-            "uptime_s": (now() - self.started) / 1e6,
+            "uptime_s": round(time.monotonic() - self.started, 3),
             "store": self.store.url,
             "upstream": self.settings.anthropic_upstream,
             "agents": self.settings.a2a,

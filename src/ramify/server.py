@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
@@ -45,7 +46,6 @@ class Running(Served, Protocol):
 
 
 def run_server(ramify: Running, clock: Callable[[], int], listener: socket.socket) -> int:
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("aiohttp.server").addFilter(without_bytes)
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(50_000, 20, 100)  # a question reads many rows at once; looking through them finds nothing to free
@@ -90,13 +90,13 @@ async def listening(ramify: Running, clock: Callable[[], int], listener: socket.
     settings = ramify.settings
 
     def watching(upstream: str, project: str, provider: Provider = ANTHROPIC) -> Proxy:
-        return Proxy(upstream, ramify.pipeline, project, clock, ramify.new_id, ramify.fingerprint, settings.body_limit, provider)
+        return Proxy(upstream, ramify.pipeline, project, clock, ramify.new_id, ramify.fingerprint, settings.body_limit, provider, ticks)
 
     project = settings.project or "default"
     proxy, openai = watching(settings.anthropic_upstream, project), watching(settings.openai_upstream, project, OPENAI)
     agents = Agents(
         settings.a2a, ramify.pipeline, project, clock,
-        lambda: ramify.new_id().removeprefix("obs_"), settings.body_limit,
+        lambda: ramify.new_id().removeprefix("obs_"), settings.body_limit, ticks,
     )
     ramify.proxy, ramify.openai, ramify.agents = proxy.handle, openai.handle, agents.handle
     demonstration = ramify.demonstration = Demonstration(watching)
@@ -116,6 +116,10 @@ async def listening(ramify: Running, clock: Callable[[], int], listener: socket.
         await proxy.close()
         await openai.close()
         await agents.close()
+
+
+def ticks() -> int:
+    return time.monotonic_ns() // 1000
 
 
 def bound(host: str, port: int) -> socket.socket:

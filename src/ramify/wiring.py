@@ -23,6 +23,7 @@ from ramify.indexing import Indexer
 from ramify.ingest import Ingest, Prices, lost_calls
 from ramify.intake import Batch
 from ramify.linking.world import EventBounds, Rules
+from ramify.log_lines import begin_log
 from ramify.model.mistake import UserMistake
 from ramify.model.own_prices import parse_prices
 from ramify.model.prices import PRICES, PRICES_VERSION, Price, Tokens, price
@@ -213,6 +214,8 @@ def make_writer(start: dict[str, Any], wire: Wire | None) -> tuple[Pipeline, Cal
     """What runs in the writer's process. It waits only briefly for others: what comes meanwhile is safe in the spool.
     Without a server to talk to it has none: the spool is the server's, which may start at any time."""
     settings = msgspec.convert(start["settings"], Settings)
+    if wire is not None:
+        begin_log(settings)
     store = open_store(settings.store, busy_seconds=1.0)
     store.sign(start["run"])
     reuse_memory()
