@@ -144,6 +144,19 @@ class Sending(Struct):
     problem: str | None
 
 
+class Alive(Struct):
+    alive: bool
+
+
+class Ready(Struct):
+    """`store`: it answers. Traffic may come without it, while the spool has room."""
+
+    ready: bool
+    store: bool
+    waiting: int
+    spooled: int
+
+
 class Deriving(Struct):
     done: int
     total: int
@@ -339,6 +352,6 @@ class ExportPreview(Struct):
 
 
 PAGE_SHAPES: tuple[type[Struct], ...] = (
-    Skeleton, Completeness, CacheEntry, Hit, Health, Stats, Changes, Observed, Preview, Named, Forgotten,
+    Skeleton, Completeness, CacheEntry, Hit, Health, Alive, Ready, Stats, Changes, Observed, Preview, Named, Forgotten,
     ForgottenNote, FilterHelp, ExportPreview, Leaving,
 )  # fmt: skip

@@ -22,6 +22,10 @@ export interface AgentShare {
   skewMs: number | null;
 }
 
+export interface Alive {
+  alive: boolean;
+}
+
 export interface Answered {
   task: string;
   agent: string;
@@ -714,6 +718,13 @@ export interface Progress {
   working: number;
   failed: number;
   waiting: number;
+}
+
+export interface Ready {
+  ready: boolean;
+  store: boolean;
+  waiting: number;
+  spooled: number;
 }
 
 export interface Reasoning {
