@@ -5,11 +5,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 MOST ?= 100000
+MINUTES ?= 30
 PAGE := src/ramify/web/static/index.html
 PAGE_SOURCES := $(shell find web -name node_modules -prune -o -type f -print)
 
 LOCKED := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r
 SUPPLY := $(VENV)/supply
+FUZZ := $(VENV)/fuzz
 COMPILE := $(SUPPLY)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
   --no-header --no-emit-index-url --no-emit-find-links
 
@@ -37,13 +39,17 @@ screenshots: $(STAMP) $(PAGE)  ## every page, light and dark, wide and narrow
 bench: $(STAMP) $(PAGE)  ## figures, with ratios from one run; MOST=1000000 fills every engine up to a million requests
 	MOST=$(MOST) $(BIN)/python -m bench
 
-soak: $(STAMP)          ## kill -9 under load, many times; quiet streams, for minutes
+soak: $(STAMP)          ## kill -9 under load, many times; half an hour of random faults; quiet streams, for minutes
 	$(BIN)/python -m bench.soak
+	$(BIN)/python -m bench.soak_faults --minutes $(MINUTES)
+	$(BIN)/python -m bench.soak_faults --minutes 10 --engine postgres
+	$(BIN)/python -m bench.streams
 	$(BIN)/python -m bench.a2a --open 300
 	$(BIN)/python -m bench.cluster
 
-fuzz: $(STAMP)          ## damaged recordings for every reader, a minute each
+fuzz: $(STAMP) $(FUZZ)  ## damaged recordings for every reader, a minute each; every path of the API, by its own description
 	$(BIN)/python -m tests.fuzz
+	$(BIN)/python -m tests.fuzz_api $(FUZZ)/bin/schemathesis
 
 phoenix: $(STAMP)       ## what Arize Phoenix (850 MB, into the environment) shows of the spans that Ramify sends
 	RAMIFY_TEST_PHOENIX=1 $(BIN)/python -m pytest tests/peers/test_phoenix.py
@@ -52,6 +58,7 @@ lock: $(SUPPLY)         ## newer versions of what pyproject.toml allows, with th
 	$(COMPILE) --upgrade pyproject.toml --group page --group build --extra fast -o requirements/run.txt
 	$(COMPILE) --upgrade pyproject.toml --group dev --extra fast -c requirements/run.txt -o requirements/dev.txt
 	$(COMPILE) --upgrade --group supply -o requirements/supply.txt
+	$(COMPILE) --upgrade --group fuzz -o requirements/fuzz.txt
 
 sbom: $(READY) $(SUPPLY)  ## what a checkout is built and runs with, as CycloneDX, into dist/
 	@mkdir -p dist
@@ -70,6 +77,11 @@ $(SUPPLY): requirements/supply.txt
 	$(PYTHON) -m venv $(SUPPLY)
 	$(SUPPLY)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/supply.txt
 	@touch $(SUPPLY)
+
+$(FUZZ): requirements/fuzz.txt
+	$(PYTHON) -m venv $(FUZZ)
+	$(FUZZ)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/fuzz.txt
+	@touch $(FUZZ)
 
 clean:
 	rm -rf $(VENV) web/node_modules src/ramify/web/static

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import clickhouse_connect
 
-from bench.soaked import Broken, Load, Server, Shown, asked_of, holds
+from bench.soaked import Load, Server, Shown, asked_of, holds, status_of
 from ramify.demo.scenario import script
 from ramify.demo.upstream import Upstream, serving
 from ramify.ingest import Prices
@@ -112,12 +112,7 @@ def main() -> int:
     if why := clickhouse.missing():
         print(why, file=sys.stderr)
         return int(bool(os.environ.get("CI")))
-    try:
-        asyncio.run(soak(arguments))
-    except Broken as problem:
-        print(f"broken: {problem}", file=sys.stderr)
-        return 1
-    return 0
+    return status_of(soak(arguments))
 
 
 if __name__ == "__main__":

@@ -72,11 +72,12 @@ def at(ordered: list[float], share: float) -> float:
 
 
 @contextlib.contextmanager
-def process(arguments: list[str], port: int) -> Iterator[None]:
+def process(arguments: list[str], port: int) -> Iterator[int]:
+    """Gives its number."""
     child = subprocess.Popen(arguments)
     try:
         wait_for(port)
-        yield
+        yield child.pid
     finally:
         child.terminate()
         child.wait(60)  # a server stores what is still on its way

@@ -7,14 +7,12 @@ import argparse
 import asyncio
 import random
 import signal
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.soaked import (
-    Broken,
     Load,
     Server,
     Shown,
@@ -25,6 +23,7 @@ from bench.soaked import (
     check_store,
     holds,
     locked,
+    status_of,
 )
 from ramify.demo.scenario import script
 from ramify.demo.upstream import Upstream, serving
@@ -161,12 +160,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=None)
     arguments = parser.parse_args()
     random.seed(arguments.seed)
-    try:
-        asyncio.run(soak(arguments))
-    except Broken as problem:
-        print(f"broken: {problem}", file=sys.stderr)
-        return 1
-    return 0
+    return status_of(soak(arguments))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from bench.faulty import faulty
 from bench.flatness import Flatness
 from bench.harm import Clients, Down, Reporters
 from bench.onlookers import Onlookers
-from bench.soaked import Broken, Server, holds
+from bench.soaked import Server, holds, status_of
 from bench.told import check_told
 from ramify.wiring import open_store
 from tests import postgres
@@ -161,13 +161,7 @@ def main() -> int:
         print(why, file=sys.stderr)
         return int(bool(os.environ.get("CI")))
     with tempfile.TemporaryDirectory(prefix="ramify-soak-") as folder, engine(arguments.engine, Path(folder)) as (store, disk, database):
-        try:
-            asyncio.run(soak(arguments, Path(folder), store, disk, database))
-        except Broken as problem:
-            print(f"broken: {problem}", file=sys.stderr)
-            print((Path(folder) / "server.log").read_text(errors="replace")[-3000:], file=sys.stderr)
-            return 1
-    return 0
+        return status_of(soak(arguments, Path(folder), store, disk, database), Path(folder) / "server.log")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +34,18 @@ class Broken(AssertionError):
 def holds(condition: bool, what: str) -> None:
     if not condition:
         raise Broken(what)
+
+
+def status_of(work: Coroutine[Any, Any, None], log: Path | None = None) -> int:
+    """1 at the first broken promise, which is said, with the end of a server's log."""
+    try:
+        asyncio.run(work)
+    except Broken as problem:
+        print(f"broken: {problem}", file=sys.stderr)
+        if log is not None:
+            print(log.read_text(errors="replace")[-3000:], file=sys.stderr)
+        return 1
+    return 0
 
 
 def free_port() -> int:

@@ -14,7 +14,6 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -25,67 +24,13 @@ from ramify.model.mistake import UserMistake
 from ramify.model.observation import Request, Response
 from ramify.protocols.wire.sse import payloads
 from ramify.query.filter import BadFilter, read_filter
+from tests.damage import damaged, file_of, recorded
+from tests.fuzz_wire import WIRE, resident
 
-CASES = Path(__file__).parent / "cases"
 ROUND = 50
 SLOWEST = 10.0
 """Seconds of CPU for one example of a few kilobytes."""
-LINES = 12
-WORDS = ["", "text", "tool_use", "tool_result", "user", "assistant", "completed", "\ud83d", "2026-01-01T00:00:00Z", "0", "[redacted]"]
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(WORDS)
-ANYTHING = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | st.sampled_from(WORDS), inner, max_size=3),
-    max_leaves=8,
-)  # fmt: skip
-Mutate = Callable[[bytes, st.DataObject], bytes]
-
-
-# -- damage ------------------------------------------------------------------------------------------------------------
-
-
-def replaced(value: Any, data: st.DataObject, depth: int = 0) -> Any:
-    """One value somewhere inside becomes another; which one is drawn on the way down."""
-    if not isinstance(value, dict | list) or not value or (depth and data.draw(st.integers(0, 4)) == 0):
-        return data.draw(ANYTHING)
-    keys = list(value) if isinstance(value, dict) else list(range(len(value)))
-    key = data.draw(st.sampled_from(keys))
-    copy = value.copy()
-    if data.draw(st.integers(0, 9)) == 0:
-        del copy[key]
-    else:
-        copy[key] = replaced(value[key], data, depth + 1)
-    return copy
-
-
-def damaged(line: bytes, data: st.DataObject) -> bytes:
-    match data.draw(st.integers(0, 4)):
-        case 0:
-            return line
-        case 1:
-            at = data.draw(st.integers(0, len(line)))
-            return line[:at] + data.draw(st.binary(max_size=4)) + line[at + data.draw(st.integers(0, 8)) :]
-        case 2:
-            return line[: data.draw(st.integers(0, len(line)))]
-    try:
-        return json.dumps(replaced(json.loads(line), data), ensure_ascii=data.draw(st.booleans())).encode("utf-8", "surrogatepass")
-    except ValueError:
-        return line
-
-
-def file_of(recorded: list[list[bytes]], data: st.DataObject) -> bytes:
-    """Some lines of one recording, in an order of their own, some twice, some damaged."""
-    lines = data.draw(st.sampled_from(recorded))
-    at = data.draw(st.integers(0, max(0, len(lines) - 2)))
-    some = data.draw(st.permutations(lines[at : at + LINES])) if data.draw(st.booleans()) else lines[at : at + LINES]
-    return b"\n".join(damaged(line, data) for line in some) + b"\n"
-
-
 # -- targets -----------------------------------------------------------------------------------------------------------
-
-
-def recorded(*patterns: str, most: int = 200_000) -> list[list[bytes]]:
-    paths = sorted(path for pattern in patterns for path in CASES.glob(pattern) if path.stat().st_size < most)
-    return [path.read_bytes().splitlines() for path in paths]
 
 
 def importing(format: str, name: str, *patterns: str) -> Callable[[st.DataObject], None]:
@@ -173,6 +118,7 @@ TARGETS: dict[str, Callable[[st.DataObject], None]] = {
     "adcp": importing("adcp", "records.jsonl", "events/**/records.jsonl"),
     "otlp": importing("otlp", "otlp.jsonl", "**/otlp.jsonl"),
     "auto": importing("auto", "anything.jsonl", "anthropic/l*/exchanges.jsonl", "a2a/*/frames.jsonl", "sam/**/messages.jsonl", "events/**/records.jsonl"),
+    **WIRE,
 }
 
 
@@ -215,7 +161,7 @@ def main() -> int:
     failed = []
     for name in asked.targets or TARGETS:
         examples, bad = run_target(name, asked.seconds, asked.seed)
-        print(f"{name:26}{examples:8} examples  {'ok' if bad is None else f'FAILED with --seed {bad}'}", flush=True)
+        print(f"{name:26}{examples:8} examples {resident():6.0f} MiB  {'ok' if bad is None else f'FAILED with --seed {bad}'}", flush=True)
         failed += [] if bad is None else [name]
     return 1 if failed else 0
 

@@ -42,6 +42,7 @@ def test_the_locks_hold_what_the_project_asks_for_and_agree() -> None:
     assert {plain(each) for each in (*project["project"]["dependencies"], *groups["build"], *groups["page"])} <= set(run)
     assert {plain(each) for each in groups["dev"] if isinstance(each, str)} <= set(dev)
     assert {plain(each) for each in groups["supply"]} <= set(pinned("supply.txt"))
+    assert {plain(each) for each in groups["fuzz"]} <= set(pinned("fuzz.txt"))
     assert {name: dev.get(name) for name in run} == run
 
 

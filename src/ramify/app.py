@@ -35,6 +35,7 @@ from ramify.scopes import told_conversation
 from ramify.settings import Settings, load
 from ramify.storage.base import Store, StoreDown
 from ramify.tokens import TokenDesk
+from ramify.upgrading import OLDER, is_outdated
 from ramify.wiring import bounds_of, bring_up, drain_spool, now, open_store, prices_of, rules_of, taken_by, waiting
 from ramify.wiring import watched as watched
 
@@ -88,6 +89,11 @@ class Ramify:
     def bring_up(self) -> None:
         with taken_by(self.store):
             bring_up(self.store, self.rules, self.prices)
+
+    @property
+    def notice(self) -> str:
+        """What whoever asks should know of the answers; mostly nothing."""
+        return f"the store {self.store.url}: {OLDER}; ramify serve or ramify rebuild does so" if is_outdated(self.store) else ""
 
     def close(self) -> None:
         self._indexer.close()
@@ -303,10 +309,13 @@ def report_hook(settings: Settings, body: bytes, at: int) -> None:
 
 
 def serve(settings: Settings) -> int:
+    from ramify.log_lines import begin_log
     from ramify.served import open_served
-    from ramify.server import run_server
+    from ramify.server import bound, run_server
 
-    return run_server(open_served(settings), now)
+    begin_log(settings, turns=True)
+    with bound(settings.host, settings.port) as listener:  # first: who comes while the store is opened waits, and is not refused
+        return run_server(open_served(settings), now, listener)
 
 
 def demo(settings: Settings, picture: "Picture", pace: float = 1.0) -> int:

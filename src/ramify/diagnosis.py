@@ -11,17 +11,17 @@ from urllib.parse import urlsplit
 
 from ramify.capture.redact import VERSION
 from ramify.redaction import RULES
+from ramify.room import LITTLE, is_nearly, part
 from ramify.settings import Settings
 from ramify.spool import glance
 from ramify.storage.base import Store, StoreDown
 from ramify.storage.schema import STEPS
+from ramify.upgrading import OLDER, deriving_notice, is_outdated, share_done
 from ramify.wiring import spool_folder
 
 Check = dict[str, Any]
-LITTLE = 500 * 2**20
 EXPORTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 GRPC_PORT = 4317
-NEARLY = 0.9  # of store_limit: said before it is reached
 
 
 def found(check: str, status: str, message: str, hint: str = "") -> Check:
@@ -30,6 +30,7 @@ def found(check: str, status: str, message: str, hint: str = "") -> Check:
 
 def checks(store: Store, settings: Settings) -> Iterator[Check]:
     yield _store(store)
+    yield from _rows(store)
     yield from _space(store)
     yield from _size(store, settings)
     yield from _spool(settings)
@@ -54,6 +55,12 @@ def _store(store: Store) -> Check:
     return found("store", "ok", f"{store.url} opens, schema {len(STEPS)}, {count} calls, log at {store.seq()}")
 
 
+def _rows(store: Store) -> Iterator[Check]:
+    if is_outdated(store):
+        share = share_done(store) if store.path else 0.0
+        yield found("rows", "warn", deriving_notice(share) if share else OLDER, "a server that runs does so; without one: ramify rebuild")
+
+
 def _space(store: Store) -> Iterator[Check]:
     if not store.path:
         return
@@ -69,8 +76,8 @@ def _size(store: Store, settings: Settings) -> Iterator[Check]:
     if not settings.store_limit:
         return
     size = store.size()["bytes"]
-    text = f"the store has {size / 2**30:.1f} of {settings.store_limit / 2**30:.1f} GiB"
-    if size >= settings.store_limit * NEARLY:
+    text = f"the store has {part(size, settings.store_limit)}"
+    if is_nearly(size, settings.store_limit):
         hint = "ramify prune --older-than 30d, or set retention; or raise store_limit"
         yield found("size", "warn", text, hint)
     else:
@@ -88,6 +95,9 @@ def _spool(settings: Settings) -> Iterator[Check]:
         return
     if lost:
         yield found("losses", "warn", f"{lost} observations were lost for want of room", "raise --spool-limit, free space")
+    taken = sum(path.stat().st_size for path in folder.glob("*.segment"))
+    if is_nearly(taken, settings.spool_limit):
+        yield found("spool", "warn", f"the spool has {part(taken, settings.spool_limit)}", "find out why the store is away, or raise --spool-limit")
     if waiting:
         yield found("spool", "warn", f"{waiting} observations wait in the spool", "ramify serve stores them when the store is back")
     else:

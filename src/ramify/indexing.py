@@ -18,7 +18,7 @@ from ramify.model.observation import Observation, Record, Request, Response
 from ramify.protocols.anthropic.normal import blocks_of, normal_text, result_text
 from ramify.protocols.claude import decode as claude
 from ramify.protocols.model_api import is_model_call, messages_of, read_answer
-from ramify.storage.base import Store, Words
+from ramify.storage.base import Store, StoreDown, Words
 from ramify.storage.wording import project_word
 
 LONGEST = 200_000  # characters of one text; the rest of a giant result is found by looking, not by searching
@@ -193,11 +193,17 @@ class Indexer:
             self._more.clear()
             try:
                 self._follow()
-            except Exception:  # locked, full, damaged: the index may lag, and it goes on where it was
+            except StoreDown as problem:  # locked, full: the index may lag, and it goes on where it was
+                log.warning("indexing failed problem=%r; it is tried again", str(problem))
+                self._again()
+            except Exception:
                 log.exception("indexing failed; it is tried again")
-                self._more.set()
-                self._stop.wait(RETRY_SECONDS)
+                self._again()
             self._stop.wait(0.2)  # gather: many small transactions cost more than one
+
+    def _again(self) -> None:
+        self._more.set()
+        self._stop.wait(RETRY_SECONDS)
 
     def _follow(self) -> None:
         while not self._stop.is_set():

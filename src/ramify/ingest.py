@@ -29,6 +29,7 @@ from ramify.storage.base import Ask, Changes, Entry, Kept, Overtaken, Ref, Store
 
 log = logging.getLogger("ramify")
 Rows = dict[tuple[str, str], Entity | None]
+DERIVED = "derived"  # a fact of a store that is derived: up to where in the log; -1: that cannot be said
 
 
 class Publish(Protocol):
@@ -170,6 +171,7 @@ class Ingest:
         self._pieces = Pieces()
         self.unlinked = 0  # stored, but a bug of ours kept them from being linked
         self.lost = 0
+        self._behind = True  # until it was looked
         self._turn = threading.RLock()  # a person's correction comes from another thread than the traffic
 
     def take(self, batch: Sequence[Observation]) -> int:
@@ -197,7 +199,7 @@ class Ingest:
                     if changed:
                         self.world.forget()
                     fresh = self._fresh(batch)
-                    rows = self._derive(fresh, keep=True) if fresh else {}
+                    rows = self._settle(fresh) if fresh else {}
                     seq = self.store.seq()
             except BaseException:
                 self.world.forget()
@@ -207,13 +209,26 @@ class Ingest:
             self.world.trim()
         return len(fresh)
 
+    def _settle(self, fresh: Sequence[Observation]) -> Rows:
+        """Rows of an older version are not gone on with: until they have been derived again, only the log grows."""
+        if not self.is_behind:
+            return self._derive(fresh, keep=True)
+        self.store.append([self._unread(seen) for seen in fresh], Changes())
+        return {}
+
+    @property
+    def is_behind(self) -> bool:
+        if self._behind:
+            self._behind = bool(self.store.fact("outdated"))
+        return self._behind
+
     def claim(self, name: str, owner: str, now: int, until: int) -> bool:
         """A lease among all that use the store: whether it is ours until then."""
         with self._turn, self.store.exclusive() as changed:
             if changed:
                 self.world.forget()
             held, _, holder = str(self.store.fact(name) or "0 ").partition(" ")
-            free = int(held) <= now or holder == owner
+            free = int(held) <= now or int(held) > until or holder == owner  # further off than anybody asks for: the clock was set back
             if free:
                 self.store.set_fact(name, f"{until} {owner}")
             seq = self.store.seq()
@@ -221,11 +236,12 @@ class Ingest:
             self.publish(seq, None)
         return free
 
-    def derive(self, batch: Sequence[Observation]) -> None:
-        """Everything that follows, without the observations themselves: for deriving a log again."""
+    def derive(self, batch: Sequence[Observation], reached: int = 0) -> None:
+        """Everything that follows, without the observations themselves: for deriving a log again. `reached` is kept with it."""
         try:
             with self._turn, self.store.exclusive():
                 self._derive(batch, keep=False)
+                self.store.set_fact(DERIVED, reached)
         except StoreDown:
             raise
         except Exception as bug:
@@ -234,7 +250,8 @@ class Ingest:
                 self.store.append((), Changes(unreadable=(not_linked(batch[0], bug),)))
             else:
                 for seen in batch:
-                    self.derive([seen])
+                    self.derive([seen], -1)  # cut in the middle of this, nobody could say where
+            self.store.set_fact(DERIVED, reached)
         self.world.trim()
 
     def _derive(self, batch: Sequence[Observation], keep: bool) -> Rows:
@@ -356,6 +373,17 @@ class Ingest:
             unreadable.append((problem.observation, problem.at, problem.reason))
         layout = reading.layout if isinstance(reading, Reading) and reading.layout.body is seen.body else None
         return Kept(seen, layout)
+
+    def _unread(self, seen: Observation) -> Kept:
+        """Without secrets and in pieces, as if it had been read."""
+        if not isinstance(seen, Request) or not model_api.is_model_call(seen.method, seen.path):
+            clean = self.redaction.observation(seen) if self.redaction is not None else seen
+            pieces = self._pieces.layout(clean.body) if isinstance(clean, Record) and clean.format == sam.FORMAT else None
+            return Kept(clean, pieces)
+        reading = self.reader.read_body(seen)
+        if self.redaction is not None:
+            seen, reading = self._redacted(self.redaction, seen, reading)
+        return Kept(seen, reading.layout if isinstance(reading, Reading) and reading.layout.body is seen.body else None)
 
     def _redacted(self, redaction: Redaction, seen: Request, reading: Reading | str) -> tuple[Request, Reading | str]:
         """Each piece is searched once; where a secret is found, the body is cleaned as a whole and read again."""

@@ -69,7 +69,7 @@ class StoredHere:
     def __init__(self, settings: Settings) -> None:
         self._store = open_store(settings.store)
         rules, prices = rules_of(settings), prices_of(settings)
-        bring_up(self._store, rules, prices)
+        bring_up(self._store, rules, prices, wait=False)
         self._ingest = Ingest(self._store, rules, prices, redaction=Cleaner())
 
     def send(self, batch: Sequence[Record]) -> None:

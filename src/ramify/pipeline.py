@@ -263,6 +263,8 @@ class Pipeline:
         if self.left_open is None or self._must_drain() or self._closing or time.monotonic() < self._retry_at:
             return
         try:
+            if self.ingest.is_behind:
+                return  # what was captured meanwhile has no rows yet, and may have been left open too
             found = self.left_open()
         except Exception as problem:  # the store cannot even be read
             self._away(str(problem))

@@ -60,11 +60,11 @@ def replay(store: Store, ingest: Ingest, after: int, progress: Progress, kept: K
         if (one := kept(seen)) is not None:
             batch.append(one)
         if len(batch) >= BATCH:
-            ingest.derive(batch)
+            ingest.derive(batch, after)
             batch = []
             progress(after, total)
     if batch:
-        ingest.derive(batch)
+        ingest.derive(batch, after)
     progress(after, total)
     return after
 

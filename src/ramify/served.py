@@ -4,6 +4,7 @@ import hmac
 import os
 import secrets
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -26,8 +27,8 @@ from ramify.messenger import messenger
 from ramify.model.audit import Noted, audit_record
 from ramify.model.entity import Entity
 from ramify.model.identity import Identity
-from ramify.model.mistake import UserMistake
-from ramify.model.observation import Observation
+from ramify.model.mistake import Conflict, UserMistake
+from ramify.model.observation import Correction, Observation
 from ramify.notifying import Notifying
 from ramify.oidc import Client, Provider, require_library
 from ramify.pipeline import Pipeline
@@ -37,12 +38,25 @@ from ramify.query.narrowed import narrowed
 from ramify.query.service import Answer
 from ramify.reconciling.alone import Periodic, alone
 from ramify.recording import Nowhere
+from ramify.renewal import Renewal
 from ramify.retaining import LOOK_SECONDS, Order, Retaining, Size, carry_out, quiet
 from ramify.retention import Kept, named
+from ramify.room import Room, free_beside, notices
 from ramify.settings import Settings, check_exposure, check_provider
 from ramify.storage.base import Store, StoreDown
 from ramify.tokens import read_tokens
-from ramify.wiring import bounds_of, check_spool, follow, now, open_store, process_name, spool_folder, taken_by
+from ramify.upgrading import deriving_notice, is_outdated
+from ramify.wiring import (
+    bounds_of,
+    check_spool,
+    follow,
+    note_rules,
+    now,
+    open_store,
+    process_name,
+    spool_folder,
+    taken_by,
+)
 from ramify.writer import RemotePipeline
 
 COMMIT_SECONDS = 30.0
@@ -84,7 +98,7 @@ class Served(Ramify):
         self.agents: Any = None
         self.address = ""
         self.acting = Acting(store, self.reach)
-        self.started = now()
+        self.started = time.monotonic()
         self._numbers: Iterator[int] = iter(range(1, 1 << 62))
         with taken_by(store):
             self._secret = store_secret(store)
@@ -92,6 +106,7 @@ class Served(Ramify):
         self._reconciling: Periodic | None = None
         self._retaining: Retaining | None = None
         self._notifying: Notifying | None = None
+        self._renewal = Renewal(store, settings, self._renewed) if store.path and is_outdated(store) else None
         self.questions.lints.remember()
         self.events = EventLog(store, self.commit, self.project, now, bounds_of(settings))
         self._logs: dict[str, EventLog] = {}  # of other projects
@@ -174,6 +189,7 @@ class Served(Ramify):
 
     def forget_one(self, id: str, by: str = "") -> Answer:
         """By a process of its own, so that clients do not wait; what lives in our memory only we can forget."""
+        self._check_settled()
         named(self.store, id, self.project)  # who asks for nothing is told so at once
         by = by or "api"
         answer = self.forget([id], False, quiet, by) if self._lives_here else carry_out(Order(self.settings, (id,), by=by))
@@ -183,6 +199,8 @@ class Served(Ramify):
     def _prune(self) -> Answer:
         """One of all servers on the store, each time: the others would only do the same again."""
         kept, at = self.settings.retention or 0, now()
+        if self._renewal is not None and not self._renewal.over:
+            return {"observations": 0}
         if not self.ingest.claim("lease:retention", self.run, at, at + int(LOOK_SECONDS * 900_000)):
             return {"observations": 0}
         answer = self.prune(Kept(kept), False, quiet, "retention") if self._lives_here else carry_out(Order(self.settings, older_than=kept))
@@ -194,10 +212,24 @@ class Served(Ramify):
     def _lives_here(self) -> bool:
         return self.settings.store == "memory:"
 
+    def _renewed(self) -> None:
+        self._written(self.store.seq(), None)
+
+    def _check_settled(self) -> None:
+        """Who acts must see what on."""
+        if self._renewal is not None and not self._renewal.over:
+            raise Conflict(deriving_notice(self._renewal.share), "try again when it is done; /api/health says how far it is")
+
+    def _correct(self, seen: Correction) -> Answer:
+        self._check_settled()
+        return super()._correct(seen)
+
     def start(self) -> None:
         with taken_by(self.store):
             self.store.set_fact(f"server:{self.run}", f"{socket.gethostname()}/{process_name(os.getpid())}")
         self.pipeline.start()
+        if self._renewal is not None:
+            self._renewal.start()
         if self._spans is not None:
             self._spans.start()
         self._reconciling = Periodic(self.ingest, self.reconciler(self.events), now)
@@ -228,19 +260,35 @@ class Served(Ramify):
 
     def health(self) -> Answer:
         state = self.pipeline.state()
+        room = self._room(state)
         return {
             "status": "degraded" if state["problem"] or state["lost"] or self._is_full() else "ok",
             "version": version(),
-            "uptime_s": (now() - self.started) / 1e6,
+            "uptime_s": round(time.monotonic() - self.started, 3),
             "store": self.store.url,
             "upstream": self.settings.anthropic_upstream,
             "agents": self.settings.a2a,
             "capture": state,
-            "store_bytes": self._size.bytes(),
-            "store_limit": self.settings.store_limit,
+            "store_bytes": room.store,
+            "store_limit": room.store_limit,
+            "spool_limit": room.spool_limit,
+            "disk_free": room.free,
+            "notices": [*self._notices(), *notices(room)],
             "findings": self.hook(),
+            "deriving": self._deriving(),
             "otlp": self._spans.state() if self._spans is not None else None,
         }
+
+    def _room(self, state: Answer) -> Room:
+        settings = self.settings
+        return Room(self._size.bytes(), settings.store_limit, int(state["spooled_bytes"]), settings.spool_limit, free_beside(self.store.path))
+
+    def _notices(self) -> list[str]:
+        return [] if self._renewal is None or self._renewal.over else [deriving_notice(self._renewal.share)]
+
+    def _deriving(self) -> Answer | None:
+        renewal = self._renewal
+        return {"done": renewal.done, "total": renewal.total} if renewal is not None and not renewal.over else None
 
     def hook(self) -> Answer | None:
         """Who is told of findings, and how that went."""
@@ -254,6 +302,8 @@ class Served(Ramify):
         return {**self.questions.stats(), "capture": self.pipeline.state()}
 
     def close(self) -> None:
+        if self._renewal is not None:
+            self._renewal.close()
         if self._following is not None:
             self._following.close()
         if self._reconciling is not None:
@@ -312,5 +362,7 @@ def open_served(settings: Settings) -> Served:
     if folder is not None:
         check_spool(folder)
     served = Served(store, settings)
-    served.bring_up()  # before anybody connects: the queue could not hold what comes meanwhile
+    note_rules(store)
+    if not store.path:  # a file is derived again while it is captured into
+        served.bring_up()
     return served

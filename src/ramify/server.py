@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
@@ -44,14 +45,13 @@ class Running(Served, Protocol):
     def fingerprint(self, credential: str) -> str: ...
 
 
-def run_server(ramify: Running, clock: Callable[[], int]) -> int:
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+def run_server(ramify: Running, clock: Callable[[], int], listener: socket.socket) -> int:
     logging.getLogger("aiohttp.server").addFilter(without_bytes)
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(50_000, 20, 100)  # a question reads many rows at once; looking through them finds nothing to free
     reuse_memory()
     try:
-        return run_loop(until_interrupted(ramify, clock))
+        return run_loop(until_interrupted(ramify, clock, listener))
     finally:
         ramify.close()
 
@@ -72,12 +72,12 @@ def run_loop(work: Coroutine[Any, Any, int]) -> int:
     return int(uvloop.run(work))
 
 
-async def until_interrupted(ramify: Running, clock: Callable[[], int]) -> int:
+async def until_interrupted(ramify: Running, clock: Callable[[], int], listener: socket.socket) -> int:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with listening(ramify, clock) as address:
+    async with listening(ramify, clock, listener) as address:
         print(greeting(ramify, address), file=sys.stderr, flush=True)
         await stop.wait()
         print("ramify: stopping; storing what is still on its way", file=sys.stderr, flush=True)
@@ -85,24 +85,24 @@ async def until_interrupted(ramify: Running, clock: Callable[[], int]) -> int:
 
 
 @asynccontextmanager
-async def listening(ramify: Running, clock: Callable[[], int]) -> AsyncIterator[str]:
-    """Gives the address under which clients on this machine reach us."""
+async def listening(ramify: Running, clock: Callable[[], int], listener: socket.socket | None = None) -> AsyncIterator[str]:
+    """Gives the address under which clients on this machine reach us. Without a listener, one is made."""
     settings = ramify.settings
 
     def watching(upstream: str, project: str, provider: Provider = ANTHROPIC) -> Proxy:
-        return Proxy(upstream, ramify.pipeline, project, clock, ramify.new_id, ramify.fingerprint, settings.body_limit, provider)
+        return Proxy(upstream, ramify.pipeline, project, clock, ramify.new_id, ramify.fingerprint, settings.body_limit, provider, ticks)
 
     project = settings.project or "default"
     proxy, openai = watching(settings.anthropic_upstream, project), watching(settings.openai_upstream, project, OPENAI)
     agents = Agents(
         settings.a2a, ramify.pipeline, project, clock,
-        lambda: ramify.new_id().removeprefix("obs_"), settings.body_limit,
+        lambda: ramify.new_id().removeprefix("obs_"), settings.body_limit, ticks,
     )
     ramify.proxy, ramify.openai, ramify.agents = proxy.handle, openai.handle, agents.handle
     demonstration = ramify.demonstration = Demonstration(watching)
     runner = web.AppRunner(make_app(ramify), shutdown_timeout=2.0, **SERVER_OPTIONS)
     await runner.setup()
-    listener = bound(settings.host, settings.port)
+    listener = listener or bound(settings.host, settings.port)
     ramify.start()
     try:
         await web.SockSite(runner, listener, backlog=BACKLOG).start()
@@ -116,6 +116,10 @@ async def listening(ramify: Running, clock: Callable[[], int]) -> AsyncIterator[
         await proxy.close()
         await openai.close()
         await agents.close()
+
+
+def ticks() -> int:
+    return time.monotonic_ns() // 1000
 
 
 def bound(host: str, port: int) -> socket.socket:

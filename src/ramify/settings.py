@@ -243,6 +243,11 @@ SETTINGS = (
     ),
     Setting("otlp_content", "capture", "no", read_truth, "yes", "whether these spans hold what was said: yes or no"),
     Setting(
+        "log_file", "capture", None, read_text, "/var/log/ramify/ramify.log",
+        "where a server writes its log; by default to standard error. Five full files are kept beside it (`.1` to `.5`)",
+    ),
+    Setting("log_limit", "capture", "10MiB", read_size, "1MiB", "how large that file becomes before the next one begins"),
+    Setting(
         "zone",
         "reading",
         "UTC",
@@ -302,6 +307,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     retention: int | None = None
     store_limit: int | None = None
     on_finding: str | None = None
+    log_file: str | None = None
+    log_limit: int = 10 * 2**20
     otlp_to: str | None = None
     otlp_content: bool = False
     events_max_sessions: int = 100

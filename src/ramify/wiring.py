@@ -23,16 +23,18 @@ from ramify.indexing import Indexer
 from ramify.ingest import Ingest, Prices, lost_calls
 from ramify.intake import Batch
 from ramify.linking.world import EventBounds, Rules
+from ramify.log_lines import begin_log
 from ramify.model.mistake import UserMistake
 from ramify.model.own_prices import parse_prices
 from ramify.model.prices import PRICES, PRICES_VERSION, Price, Tokens, price
 from ramify.pipeline import Pipeline
-from ramify.rebuild import rebuild
+from ramify.rebuild import Progress
 from ramify.redaction import RULES
 from ramify.settings import USUAL, Settings, user_folder
 from ramify.spool import Spool, glance
 from ramify.storage.base import Store, StoreDown
 from ramify.storage.opening import open_store as open_store
+from ramify.upgrading import derive_older
 from ramify.writer import Wire
 
 log = logging.getLogger("ramify")
@@ -54,14 +56,16 @@ def taken_by(store: Store) -> Iterator[None]:
         ) from problem
 
 
-def bring_up(store: Store, rules: Rules, prices: Prices) -> None:
-    """What an older version has derived is derived again before anything is added to it; the log stays as it is. A store that
-    holds nothing yet is clean by whatever rules there are."""
+def note_rules(store: Store) -> None:
+    """A store that holds nothing yet is clean by whatever rules there are."""
     if store.fact(RULES) is None and not store.seq():
         store.set_fact(RULES, VERSION)
-    if store.fact("outdated"):
-        log.warning("the store was written by an older version: deriving its rows again from %d observations", store.seq())
-        rebuild(store, rules, prices, False, lambda done, total: None)
+
+
+def bring_up(store: Store, rules: Rules, prices: Prices, progress: Progress = lambda done, total: None, wait: bool = True) -> None:
+    """What an older version has derived is derived again before anything is added to it; the log stays as it is."""
+    note_rules(store)
+    derive_older(store, rules, prices, progress, wait)
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -210,6 +214,8 @@ def make_writer(start: dict[str, Any], wire: Wire | None) -> tuple[Pipeline, Cal
     """What runs in the writer's process. It waits only briefly for others: what comes meanwhile is safe in the spool.
     Without a server to talk to it has none: the spool is the server's, which may start at any time."""
     settings = msgspec.convert(start["settings"], Settings)
+    if wire is not None:
+        begin_log(settings)
     store = open_store(settings.store, busy_seconds=1.0)
     store.sign(start["run"])
     reuse_memory()
@@ -217,7 +223,8 @@ def make_writer(start: dict[str, Any], wire: Wire | None) -> tuple[Pipeline, Cal
     gc.set_threshold(100_000, 20, 100)  # rows and chains live long: looking through them often finds nothing
     cleaner = Cleaner()
     rules, prices = rules_of(settings), prices_of(settings)
-    bring_up(store, rules, prices)
+    if wire is None or not store.path:  # a server sees to its file itself, and captures meanwhile
+        bring_up(store, rules, prices, wait=False)
     ingest = Ingest(store, rules, prices, wire.publish if wire else None, redaction=cleaner)
     folder = spool_folder(settings) if wire else None
     spool = Spool(folder, settings.spool_limit) if folder and locked(folder) else None

@@ -15,6 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from struct import Struct as Layout
 from typing import IO, Any, cast
 
@@ -45,8 +46,8 @@ def send_frame(wire: socket.socket, head: bytes, body: bytes = b"") -> None:
 
 
 def read_frames(wire: socket.socket) -> Iterator[tuple[bytes, bytes]]:
-    """Until the other side is gone."""
-    with cast(IO[bytes], wire.makefile("rb", buffering=1 << 16)) as file:
+    """Until the other side is gone, in whatever way."""
+    with cast(IO[bytes], wire.makefile("rb", buffering=1 << 16)) as file, suppress(ConnectionError):
         yield from frames_of(file)
 
 

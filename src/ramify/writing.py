@@ -4,12 +4,13 @@ import logging
 import socket
 import sys
 
+from ramify.log_lines import FORMAT
 from ramify.wiring import make_writer
 from ramify.writer import serve_writer, store_all
 
 
 def main() -> int:
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=FORMAT)  # until it has settings
     if len(sys.argv) == 1:
         return 1 if store_all(sys.stdin.buffer, make_writer) else 0
     serve_writer(socket.socket(fileno=int(sys.argv[1])), make_writer)

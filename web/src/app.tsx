@@ -17,6 +17,7 @@ import { Runs } from "./pages/Runs";
 import { Search } from "./pages/Search";
 import { NotFound } from "./pages/Unknown";
 import { Loading } from "./ui/Trouble";
+import { Notices } from "./ui/Notices";
 import { Overlays } from "./ui/Overlays";
 import { Theme } from "./ui/Theme";
 import { useNow, useStore } from "./ui/hooks";
@@ -65,6 +66,7 @@ function Opened() {
       <TabsProvider>
         <Header />
         <TabStrip />
+        <Notices />
         <div className="frame">
           <Rail />
           <main id="main">

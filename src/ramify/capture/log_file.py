@@ -84,10 +84,10 @@ def _read(line: bytes, number: int, path: Path, project: str) -> Imported:
 def read_observation(line: bytes) -> Observation:
     fields = _decode(line)
     kind = fields.pop("observation", None)
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"`observation` is {kind!r}, not one of {', '.join(KINDS)}")
     if "body_base64" in fields:
-        fields["body"] = b64decode(fields.pop("body_base64"), validate=True)
+        fields["body"] = b64decode(str(fields.pop("body_base64")), validate=True)
     elif isinstance(fields.get("body"), str):
         fields["body"] = fields["body"].encode()
     found = [kind, *(_value(field, fields) for field in structs.fields(KINDS[kind]))]

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from ramify.capture.pool import LONGEST_FIELD, MOST_FIELDS, READ_BUFFER, Pool
 from ramify.capture.relay import Outgoing, Refusal, Relay
-from ramify.capture.tee import Asked, Exchange, Sink, Watch
+from ramify.capture.tee import Asked, Clock, Exchange, Sink, Watch
 from ramify.whose import project_of
 
 SERVER_OPTIONS: Final[dict[str, Any]] = {
@@ -55,13 +55,14 @@ class Proxy:
         fingerprint: Callable[[str], str],
         body_limit: int = BODY_LIMIT,
         provider: Provider = ANTHROPIC,
+        ticks: Clock | None = None,
     ) -> None:
         self._provider = provider
         self._pool = Pool(upstream)
         self._relay = Relay(self._pool, self._refusal)
         self._project = project
         self._new_id = new_id
-        self._watch = Watch(sink, clock, fingerprint, body_limit)
+        self._watch = Watch(sink, clock, fingerprint, body_limit, ticks)
 
     @property
     def lost(self) -> int:

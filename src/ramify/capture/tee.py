@@ -45,17 +45,27 @@ class Kept:
         return f"only the first {self._limit} of {self.size} bytes of the {what} were kept"
 
 
+Clock = Callable[[], int]
+"""Microseconds."""
+
+
 class Watch:
     """What all exchanges of one place of capture share."""
 
     def __init__(
-        self, sink: Sink, clock: Callable[[], int], fingerprint: Callable[[str], str], body_limit: int
+        self, sink: Sink, clock: Clock, fingerprint: Callable[[str], str], body_limit: int, ticks: Clock | None = None
     ) -> None:
         self.sink = sink
-        self.clock = clock
+        self._clock = clock
+        self._ticks = ticks or clock
         self.fingerprint = fingerprint
         self.body_limit = body_limit
         self.lost = 0
+
+    def begin(self) -> Clock:
+        """The clock of one exchange: by the wall when it begins, and from there on by ticks, which nobody sets back or forth."""
+        began, start, ticks = self._clock(), self._ticks(), self._ticks
+        return lambda: began + ticks() - start
 
     def tell(self, observe: Callable[[], Observation]) -> None:
         """A sink should never raise. If one does, that is counted, and the client does not notice."""
@@ -98,7 +108,8 @@ class Exchange:
     def __init__(self, asked: Asked, watch: Watch) -> None:
         self._asked = asked
         self._watch = watch
-        self._began = watch.clock()
+        self._clock = watch.begin()
+        self._began = self._clock()
         self._first_byte = 0
         self._request_told = False
         self._response_told = False
@@ -113,7 +124,7 @@ class Exchange:
 
     def receive(self, piece: bytes) -> None:
         if not self._first_byte:
-            self._first_byte = self._watch.clock()
+            self._first_byte = self._clock()
         self.response_body.add(piece)
 
     def tell_request(self) -> None:
@@ -150,7 +161,7 @@ class Exchange:
         return Response(
             id=f"{asked.identity}-end",
             project=asked.project,
-            at=self._watch.clock(),
+            at=self._clock(),
             source="proxy",
             request=asked.identity,
             path=asked.path,

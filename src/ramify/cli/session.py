@@ -1,6 +1,7 @@
 """What a command is given: its arguments, the settings, where to write, and the store when it asks for it."""
 
 import getpass
+import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,8 @@ class Session:
         project = self.settings.project
         store = application().Ramify.open(self.settings.store, project=project, create=create, write=write)
         try:
+            if not write and store.notice:
+                print(f"ramify: {store.notice}", file=sys.stderr)
             yield store
         finally:
             store.close()

@@ -68,7 +68,7 @@ def _of_call(row: Call) -> CallShare | None:
         return None
     usage = replace(row.usage, calls=0) if row.repeated else row.usage
     timed = row.ended and row.status == "ok" and row.relation != "seen"  # a report has the time at which it was written down
-    lasted = (row.ended - row.started) // 1000 if timed else None
+    lasted = max(0, row.ended - row.started) // 1000 if timed else None
     return CallShare(row.project, day_of(row.started), row.model or UNKNOWN, row.task, row.status, usage, lasted, row.uses)
 
 

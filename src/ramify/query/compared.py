@@ -40,7 +40,7 @@ def _run_shape(store: Store, run: Run) -> Shape:
         **_task_shape(task),
         "prompt": task.prompt or None,
         "models": sorted({call.model for call in calls}),
-        "duration_ms": (closed - task.opened) / 1000 if closed else None,
+        "duration_ms": max(0, closed - task.opened) / 1000 if closed else None,
         "tree_usage": usage_shape(run.spent(task)),
         "tasks": len(run.tasks),
         "tools": sum(map(len, run.acts.values())),

@@ -55,7 +55,7 @@ def columns(
         "title": [title[:longest] for title in cells["title"]],
         "status": [LETTERS[word] for word in cells["status"]],
         "start": [(at - first) // 1000 for at in opened],
-        "ms": [(end - at) // 1000 if end else None for end, at in zip(closed, opened, strict=True)],
+        "ms": [max(0, end - at) // 1000 if end else None for end, at in zip(closed, opened, strict=True)],
         "open": still,
         "active": [(forest.active[order[row]] - first) // 1000 for row in still],
         "certainty": [1 if one == 1.0 else one for one in cells["certainty"]],  # two bytes less for each of many

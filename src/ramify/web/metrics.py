@@ -43,6 +43,7 @@ async def metrics(request: web.Request) -> web.Response:
     lines += figure("ramify_ingest_lag_seconds", "gauge", "age of the oldest observation that is not safe yet", lag(state))
     lines += figure("ramify_live_readers", "gauge", "readers of the live feed", len(request.app[READERS]))
     lines += [line for name, words, value in of_process() for line in figure(name, "gauge", words, value)]
+    lines += [line for name, words, value in of_room(health) for line in figure(name, "gauge", words, value)]
     lines += figure("ramify_up_seconds", "gauge", "since the server started", health["uptime_s"])
     if (sending := health.get("otlp")) is not None:
         lines += [line for name, kind, field, words in SENDING for line in figure(name, kind, words, sending[field])]
@@ -67,6 +68,17 @@ def of_process() -> Iterator[tuple[str, str, int]]:
     with contextlib.suppress(OSError):
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         yield "ramify_memory_bytes", "its resident memory", pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def of_room(health: dict[str, Any]) -> Iterator[tuple[str, str, float]]:
+    """With their limits, so that an alarm can be set at a share of them."""
+    yield "ramify_store_bytes", "size of the store", health["store_bytes"]
+    yield "ramify_store_limit_bytes", "how large it may become; 0: no limit", health["store_limit"] or 0
+    yield "ramify_spool_limit_bytes", "how much may wait on disk", health["spool_limit"]
+    if health["disk_free"] is not None:
+        yield "ramify_disk_free_bytes", "what is left on the disk of the store", health["disk_free"]
+    deriving = health["deriving"]
+    yield "ramify_derived_ratio", "how much of an older store has been derived again; 1: all", deriving["done"] / max(1, deriving["total"]) if deriving else 1
 
 
 def lag(state: dict[str, Any]) -> float:

@@ -18,7 +18,10 @@ from ramify.web.shapes import SHAPES
 
 IN_PATH = re.compile(r"\{(\w+)\}")
 SCHEMAS = "#/components/schemas/"
-WITHOUT_SEQ = ("Error", "LoginWays", "Who", "LoggedOut", "Taken", "Playing", "Nothing", *(shape.__name__ for shape in EVENT_SHAPES))  # said without looking at the store
+WITHOUT_SEQ = (
+    "Error", "LoginWays", "Who", "LoggedOut", "Taken", "Playing", "Nothing", "Alive", "Ready", *(shape.__name__ for shape in EVENT_SHAPES),
+)  # said without looking at the store
+ALSO = {"Ready": ("503",), "Posted": ("400",)}  # answers that say what they have to say with another status
 SEQ = {"type": "integer", "description": "the log's sequence number that this answer rests on"}
 
 Document = dict[str, Any]
@@ -54,6 +57,8 @@ def operation(route: Route) -> Document:
         described["security"] = [{}]
     else:
         described["security"] = [{}, {"token": [] if route.scope == "any" else [route.scope]}]
+    for status in ALSO.get(route.shape, ()):
+        described["responses"][status] = {"description": "likewise, or what was wrong", "content": either(route.shape)}
     if route.takes:
         schema = {"$ref": SCHEMAS + route.takes}
         described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
@@ -68,11 +73,15 @@ def operation_id(route: Route) -> str:
 def content(shape: str) -> Document:
     """A name, a list of it (`[Task]`), or "" for what is no JSON."""
     if not shape:
-        return {"*/*": {"schema": {"type": "string"}}}
+        return {"*/*": {}}
     if shape in WITHOUT_SEQ:
         return {"application/json": {"schema": {"$ref": SCHEMAS + shape}}}
     with_seq = {"type": "object", "properties": {"seq": SEQ}, "required": ["seq"]}
     return {"application/json": {"schema": {"allOf": [listed(shape), with_seq]}}}
+
+
+def either(shape: str) -> Document:
+    return {"application/json": {"schema": {"anyOf": [{"$ref": SCHEMAS + shape}, {"$ref": SCHEMAS + "Error"}]}}}
 
 
 def listed(shape: str) -> Document:

@@ -144,6 +144,24 @@ class Sending(Struct):
     problem: str | None
 
 
+class Alive(Struct):
+    alive: bool
+
+
+class Ready(Struct):
+    """`store`: it answers. Traffic may come without it, while the spool has room."""
+
+    ready: bool
+    store: bool
+    waiting: int
+    spooled: int
+
+
+class Deriving(Struct):
+    done: int
+    total: int
+
+
 class Health(Struct, kw_only=True):
     status: str
     version: str
@@ -156,6 +174,10 @@ class Health(Struct, kw_only=True):
     store_limit: int | None = None
     findings: Hook | None = None  # where somebody is told of them
     otlp: Sending | None = None
+    deriving: Deriving | None = None  # rows of an older version, in the background
+    spool_limit: int = 0
+    disk_free: int | None = None  # bytes beside a store that is a file
+    notices: list[str] = []  # what a person should know, in words
 
 
 class Forgotten(Struct):
@@ -330,6 +352,6 @@ class ExportPreview(Struct):
 
 
 PAGE_SHAPES: tuple[type[Struct], ...] = (
-    Skeleton, Completeness, CacheEntry, Hit, Health, Stats, Changes, Observed, Preview, Named, Forgotten,
+    Skeleton, Completeness, CacheEntry, Hit, Health, Alive, Ready, Stats, Changes, Observed, Preview, Named, Forgotten,
     ForgottenNote, FilterHelp, ExportPreview, Leaving,
 )  # fmt: skip

@@ -22,6 +22,10 @@ export interface AgentShare {
   skewMs: number | null;
 }
 
+export interface Alive {
+  alive: boolean;
+}
+
 export interface Answered {
   task: string;
   agent: string;
@@ -253,6 +257,11 @@ export interface Credentials {
   token: string;
 }
 
+export interface Deriving {
+  done: number;
+  total: number;
+}
+
 export interface Difference {
   segment: string;
   instead: string;
@@ -474,6 +483,10 @@ export interface Health {
   store_limit?: number | null;
   findings?: Hook | null;
   otlp?: Sending | null;
+  deriving?: Deriving | null;
+  spool_limit?: number;
+  disk_free?: number | null;
+  notices?: Array<string>;
 }
 
 export interface Hit {
@@ -745,6 +758,13 @@ export interface Progress {
   working: number;
   failed: number;
   waiting: number;
+}
+
+export interface Ready {
+  ready: boolean;
+  store: boolean;
+  waiting: number;
+  spooled: number;
 }
 
 export interface Reasoning {

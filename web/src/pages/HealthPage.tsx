@@ -87,6 +87,7 @@ function verdict(health: Health, stats: Stats): string {
   if (health.capture.lost) return `${count(health.capture.lost, "observation")} were lost: the disk or the store could not take them.`;
   if (health.capture.problem) return "The store cannot be written just now; what is seen meanwhile waits on disk.";
   if (stats.unreadable) return `Working; ${count(stats.unreadable, "observation")} could not be read and are kept as they were.`;
+  if (health.notices?.length) return "Working; see the notices above.";
   return "Everything works: nothing was lost, everything was read.";
 }
 

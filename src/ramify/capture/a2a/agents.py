@@ -9,7 +9,7 @@ from multidict import istr
 
 from ramify.capture.a2a.agent import Agent
 from ramify.capture.proxy import BODY_LIMIT
-from ramify.capture.tee import Asked, Sink, Watch
+from ramify.capture.tee import Asked, Clock, Sink, Watch
 from ramify.whose import project_of
 
 PREFIX = "/a2a/"
@@ -33,8 +33,9 @@ class Agents:
         clock: Callable[[], int],
         new_name: Callable[[], str],
         body_limit: int = BODY_LIMIT,
+        ticks: Clock | None = None,
     ) -> None:
-        self._watch = Watch(sink, clock, str, body_limit)
+        self._watch = Watch(sink, clock, str, body_limit, ticks)
         self._agents = {name: Agent(name, url, self._watch) for name, url in addresses.items()}
         self._project = project
         self._new_name = new_name

@@ -24,7 +24,8 @@ class FramedExchange:
         self._agent = agent
         self._secret_names = secret_names
         self._watch = watch
-        self._began = watch.clock()
+        self._clock = watch.begin()
+        self._began = self._clock()
         self._next = 0
         self._request_told = self._head_told = self._over = False
         self._planned = False
@@ -40,7 +41,7 @@ class FramedExchange:
     # -- while bytes are under way ------------------------------------------------------------------------------------
 
     def answer(self, status: int, headers: RawHeaders) -> None:
-        self._status, self._headers, self._answered = status, headers, self._watch.clock()
+        self._status, self._headers, self._answered = status, headers, self._clock()
         self._streams = find(headers, b"content-type").lower().startswith(EVENT_STREAM)
         if self._streams and not encodings_of(text(find(headers, b"content-encoding"))):
             self._slices = Slices(self._watch.body_limit)
@@ -50,7 +51,7 @@ class FramedExchange:
         if self._slices is None:
             self._response_body.add(piece)
             return
-        self._pieces.append((self._watch.clock(), piece))
+        self._pieces.append((self._clock(), piece))
         self._plan()
 
     def _plan(self) -> None:
@@ -74,7 +75,7 @@ class FramedExchange:
         self.tell_request()
         self._catch_up()
         self._over = True
-        at = self._watch.clock()
+        at = self._clock()
         if self._streams and outcome != "failed":
             self._tell_rest(at)
             self._tell_end(outcome, at, error)
