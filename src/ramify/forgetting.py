@@ -212,9 +212,14 @@ def _without(
     return going
 
 
+def _project(store: Store, id: str) -> str:
+    """Of what nothing was seen: it may stand there all the same, because others told of it."""
+    return str(getattr(store.load("conversations", id) or store.load("sessions", id), "project", ""))
+
+
 def _remember(store: Store, going: Going, note: Note) -> None:
     facts: dict[str, str | bytes | int] = {
-        FORGOTTEN + id: msgspec.json.encode(Note(note.at, note.by, count, project=going.projects.get(id, ""))) for id, count in going.counts.items()
+        FORGOTTEN + id: msgspec.json.encode(Note(note.at, note.by, count, project=going.projects.get(id) or _project(store, id))) for id, count in going.counts.items()
     }
     facts[UNSWEPT] = 1
     facts["raw_bytes"] = max(0, int(store.fact("raw_bytes") or 0) - going.bytes)
