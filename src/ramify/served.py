@@ -60,6 +60,7 @@ from ramify.wiring import (
 from ramify.writer import RemotePipeline
 
 COMMIT_SECONDS = 30.0
+NOTE_SECONDS = 10.0  # whoever waits for a line of the audit keeps a thread from other questions
 
 
 class Feed:
@@ -178,7 +179,7 @@ class Served(Ramify):
     def note(self, noted: Noted, project: str = "") -> None:
         """By the one writer: back when the line is stored, or waits on disk for a store that is away. Nobody who is captured waits."""
         number = self.pipeline.put(audit_record(noted, project, now(), secrets.token_hex(8)))
-        if not number or not self.pipeline.wait(number, COMMIT_SECONDS):
+        if not number or not self.pipeline.wait(number, NOTE_SECONDS):
             raise StoreDown("the audit cannot be written")
 
     async def reconcile_session(self, session: str | None, project: str) -> Answer:

@@ -8,8 +8,11 @@ import pytest
 from ramify.copying import copy
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
+from ramify.logins import Login, drop_logins, keep_login, place_of, read_logins
 from ramify.model.audit import Noted, audit_record
+from ramify.model.identity import LOCAL
 from ramify.model.observation import Record
+from ramify.model.token import digest_of
 from ramify.query.audit import Wanted, audit
 from ramify.query.errors import BadQuestion, NotFound
 from ramify.query.observed import observed
@@ -17,6 +20,8 @@ from ramify.rebuild import rebuild
 from ramify.retention import Keeper, Kept
 from ramify.storage.base import Store
 from ramify.storage.sqlite import open_sqlite
+from ramify.tokens import Tokens, read_tokens
+from ramify.tokens import Wanted as WantedToken
 from tests.contracts.engines import ENGINES
 from tests.test_forgetting import quiet, secret
 
@@ -86,6 +91,23 @@ def test_it_is_found_and_outlives_everything(store: Store, tmp_path: Path) -> No
     assert copy(store, target, Rules(), Prices(), quiet)["verified"]
     assert whole(target, Wanted(who="cy")) == ["task_6"]
     target.close()
+
+
+def test_every_engine_keeps_tokens_and_logins(store: Store) -> None:
+    at = START
+    tokens = Tokens(store, lambda: at)
+    token, secret = tokens.create(WantedToken("ci", ["read"], ["one"]), LOCAL)
+    assert read_tokens(store) == [token]
+    revoked = tokens.revoke("ci", LOCAL)
+    assert read_tokens(store) == [revoked]
+    assert not revoked.opens(digest_of(secret), at)
+    login = Login(credential=digest_of(secret), opened=at, seen=at, until=at + 1)
+    keep_login(store, place_of("x"), login)
+    assert read_logins(store) == {place_of("x"): login}
+    rebuild(store, Rules(), Prices(), False, quiet)
+    assert (read_tokens(store), read_logins(store)) == ([revoked], {place_of("x"): login})
+    drop_logins(store, [place_of("x")])
+    assert read_logins(store) == {}
 
 
 def test_it_is_told_to_nobody_who_asks_for_observations() -> None:

@@ -4,7 +4,7 @@ import json
 import secrets
 import time
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
@@ -31,6 +31,7 @@ class Scripted:
         self.lie: Callable[[Claims], Claims] = lambda claims: claims
         self.metadata: Claims = {}
         self.codes: dict[str, dict[str, str]] = {}
+        self.way = "client_secret_basic"
         self.key_questions = 0
         self.refused: list[str] = []
 
@@ -47,6 +48,16 @@ class Scripted:
         self.codes[code] = asked
         return {"code": code, "state": asked["state"]}
 
+    def knows(self, header: str, form: Mapping[str, Any]) -> bool:
+        """The client, in the one way in which it may say who it is."""
+        said = {"client_id": form.get("client_id"), "client_secret": form.get("client_secret")}
+        ways = {
+            "client_secret_basic": (BASIC, {"client_id": None, "client_secret": None}),
+            "client_secret_post": ("", {"client_id": CLIENT, "client_secret": SECRET}),
+            "none": ("", {"client_id": CLIENT, "client_secret": None}),
+        }
+        return (header, said) == ways[self.way]
+
     async def configuration(self, request: web.Request) -> web.Response:
         own = {"issuer": self.url, "authorization_endpoint": f"{self.url}/authorize", "token_endpoint": f"{self.url}/token", "jwks_uri": f"{self.url}/keys"}
         return web.json_response(own | self.metadata)
@@ -60,7 +71,7 @@ class Scripted:
         asked = self.codes.pop(str(form["code"]), None)
         problem = (
             "code" if asked is None
-            else "client" if request.headers.get("authorization") != BASIC
+            else "client" if not self.knows(request.headers.get("authorization", ""), form)
             else "address" if form["redirect_uri"] != asked["redirect_uri"]
             else "verifier" if create_s256_code_challenge(str(form["code_verifier"])) != asked["code_challenge"]
             else ""

@@ -169,6 +169,13 @@ async def test_an_admin_of_one_project_is_told_what_concerns_it(kept: tuple[Kept
         assert (await response.json())["items"] == []
 
 
+def test_whatever_was_asked_for_can_be_written_down() -> None:
+    seen = audit_record(Noted("ann", "export", "\udcff", more={"to\ud800": "\udcff" * 5000}), "", 5, "x")
+    found = read_noted(seen)
+    assert found is not None
+    assert (found.what, found.more) == ("?", {"to?": "?" * 2000})
+
+
 async def test_a_secret_in_a_query_is_not_kept_in_the_audit(kept: tuple[Kept, Client]) -> None:
     from ramify.capture.cleaner import Cleaner
 

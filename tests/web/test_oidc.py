@@ -83,6 +83,16 @@ async def test_whom_the_provider_knows_is_let_in_as_the_rules_say(world: World) 
         assert (await response.json())["oidc"] == "127.0.0.1"
 
 
+@pytest.mark.parametrize("way", ["client_secret_post", "none"])
+async def test_the_client_says_who_it_is_as_the_provider_wants_it(world: World, way: str) -> None:
+    world.provider.way = way
+    world.provider.metadata = {"token_endpoint_auth_methods_supported": [way]}
+    client = Client(world.provider.url, CLIENT, SECRET if way != "none" else "", "openid", RULES)
+    assert world.small.oidc is not None
+    world.small.oidc = Provider(client, world.small.oidc._back)
+    assert (await world.log_in())[0] == "/"
+
+
 async def test_it_ends_after_half_a_day_and_every_server_of_the_store_knows_it(world: World) -> None:
     _, login = await world.log_in()
     world.small.access.read()

@@ -29,9 +29,14 @@ _decode = msgspec.json.Decoder(Noted).decode
 
 def audit_record(noted: Noted, project: str, at: int, once: str) -> Record:
     """`once` is said by nobody else: two acts that are alike are two."""
-    told = {name: value[:LONGEST] for name, value in noted.more.items()}
-    body = _encode(msgspec.structs.replace(noted, what=noted.what[:LONGEST], more=told))
+    told = {_cut(name): _cut(value) for name, value in noted.more.items()}
+    body = _encode(msgspec.structs.replace(noted, what=_cut(noted.what), more=told))
     return Record(observation_id("audit", at, once), project, at, "audit", FORMAT, noted.way, body)
+
+
+def _cut(text: str) -> str:
+    """Whatever an address held: half of a character pair is no text that could be written."""
+    return text[:LONGEST].encode("utf-8", "replace").decode()
 
 
 def is_audit(seen: Observation | None) -> bool:
