@@ -11,6 +11,7 @@ from logging.handlers import RotatingFileHandler, WatchedFileHandler
 from pathlib import Path
 
 from ramify.model.mistake import UserMistake
+from ramify.model.steering import BUT_BREAKS, picture
 from ramify.settings import Settings
 
 FORMAT = "%(asctime)s %(levelname)s %(message)s"
@@ -20,7 +21,16 @@ KEPT = 5  # files that were full, beside the one that is written to
 def begin_log(settings: Settings, turns: bool = False) -> None:
     """`turns`: this process turns the file over when it is full."""
     logging.raiseExceptions = False  # a disk that is full keeps the line out, and nothing else
-    logging.basicConfig(handlers=[handler_of(settings, turns)], level=logging.INFO, format=FORMAT, force=True)
+    handler = handler_of(settings, turns)
+    handler.setFormatter(Harmless(FORMAT))
+    logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
+
+
+class Harmless(logging.Formatter):
+    """Names and paths in a line are somebody else's words, and logs are read in terminals."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return BUT_BREAKS.sub(picture, super().format(record))
 
 
 def handler_of(settings: Settings, turns: bool) -> logging.Handler:

@@ -29,7 +29,7 @@ RULES = sorted({BY_NAME, *(word.kind for word in BESIDE), *(each.kind for family
 SHORTEST = 4  # letters: less would be found everywhere
 DEPTHS = 3  # how often a text may have been put into a JSON string
 SECONDS = 5.0  # of processor time that a pattern may take for one text
-STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z|\\\Z)', re.DOTALL)  # one that is cut goes to the end
 STRUCTURED = (b"{", b"[", b'"', b"data:", b"event:", b"id:", b"retry:", b":")
 
 

@@ -21,7 +21,7 @@ FORMAT = "exchanges"
 LONGEST_LINE = 256 * 1024 * 1024  # what one line may cost in memory
 PEEKED_BYTES = 1024 * 1024
 # White space between the parts of a JSON text; strings are matched so that theirs stays.
-BETWEEN = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")|\s+', re.DOTALL)
+BETWEEN = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z|\\\Z))|\s+', re.DOTALL)
 NOTHING = Raw(b"null")
 
 
@@ -73,6 +73,13 @@ def read_exchanges(path: Path, project: str) -> Iterator[Imported]:
     except (OSError, EOFError, zlib.error) as error:
         problem = f"{path} cannot be read beyond line {number}: {error}"
         yield Imported((), number + 1, problem)
+
+
+def regular(path: Path) -> Path:
+    """A pipe would be waited for, and a device has no end."""
+    if path.exists() and not path.is_file():
+        raise UserMistake(f"{path} is no file", "name a file or a folder; of a program's output, store it in a file first")
+    return path
 
 
 def opened(path: Path) -> IO[bytes]:
@@ -224,11 +231,15 @@ def paths(arguments: Iterable[str | Path]) -> Iterator[Path]:
             raise UserMistake(
                 f'There is no file or folder "{path}"', "Check the path; it is relative to here"
             )
-    return (file for path in named for file in (walk(path) if path.is_dir() else (path,)))
+    return (file for path in named for file in (walk(path) if path.is_dir() else (regular(path),)))
 
 
 def walk(folder: Path) -> Iterator[Path]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and not hidden(path, folder))
+    """What a link leads to elsewhere is no part of the folder: somebody else may have made it."""
+    inside = folder.resolve()
+    files = sorted(
+        path for path in folder.rglob("*") if path.is_file() and not hidden(path, folder) and path.resolve().is_relative_to(inside)
+    )
     if not files:
         raise UserMistake(f'The folder "{folder}" holds no files', "Name a folder with recordings, or a file")
     yield from files

@@ -72,9 +72,10 @@ BROKEN = re.compile(
     rb'("(?i:auth|access|refresh|id|sam_?access)[_-]?(?i:token)"|"(?i:authorization|password|passwd|(?:client[_-]?)?secret'
     rb'|api[_-]?key|private[_-]?key|cookie|credentials?)")(\s*:\s*)"(?:[^"\\]|\\.)*"?'
 )
-BROKEN_TOKEN = re.compile(rb"eyJ[\w-]+\.[\w-]+\.[\w-]*|Bearer [^\s\"\\]+")
+BROKEN_TOKEN = re.compile(rb"eyJ[\w-]++(\.[\w-]++\.[\w-]*+)?|Bearer ([^\s\"\\]++)")
 
 
 def redact_broken(body: bytes) -> bytes:
     """A line that is no JSON has no properties and no metadata: whatever looks like a secret goes."""
-    return BROKEN_TOKEN.sub(REDACTED.encode(), BROKEN.sub(rb'\1\2"[redacted]"', body))
+    named = BROKEN.sub(rb'\1\2"[redacted]"', body)
+    return BROKEN_TOKEN.sub(lambda found: REDACTED.encode() if found[1] or found[2] else found[0], named)

@@ -38,7 +38,7 @@ PAIR = re.compile(
     + rb')|(?<=" :)(?:' + name_ends(rb'" ') + rb"|" + name_ends(rb'\\" ')
     + rb"))" + GAP + rb'(\\*+)"'
 )  # fmt: skip
-VALUE_END = re.compile(rb'\\+["nr]|["\n\r]')
+VALUE_END = re.compile(rb'\\++["nr]?|["\n\r]')  # a run of backslashes before anything else is passed over as a whole
 LONGEST_NAME = 80
 
 
@@ -55,6 +55,8 @@ def value_end(text: bytes, start: int, depth: int) -> int:
     for match in VALUE_END.finditer(text, start):
         run = match.end() - match.start() - 1
         last = text[match.end() - 1 : match.end()]
+        if last == b"\\":
+            continue
         if last == b'"' and (run < depth or run % (2 * unit) == depth):
             return match.start() + max(0, run - depth)
         if last != b'"' and (run == 0 or (depth and run % unit == unit // 2)):

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from ramify.cli.parser import Parser, add_reading
 from ramify.cli.progress import progress_bar
+from ramify.cli.safe_text import one_line
 from ramify.cli.session import Part, Session
 from ramify.cli.words import Record, plural
 from ramify.model.mistake import UserMistake
@@ -108,7 +109,7 @@ def listed(session: Session) -> int:
 
 def draw_note(note: Record) -> Text:
     back = f", imported again {note['back']}" if note["back"] else ""
-    return Text(f"{note['at']}  {note['id']}  by {note['by']}, {plural(note['observations'], 'observation')}{back}")
+    return Text(f"{note['at']}  {note['id']}  by {one_line(note['by'])}, {plural(note['observations'], 'observation')}{back}")
 
 
 FAMILY = {"forget": Part(forget_options, forget), "prune": Part(prune_options, prune)}

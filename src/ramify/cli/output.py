@@ -10,7 +10,8 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from ramify.cli.safe_text import as_json, one_line
+from ramify.cli.safe_text import as_json, one_line, paragraphs
+from ramify.model.steering import BUT_BREAKS
 
 WIDTH_OF_A_PIPE = 140  # nobody's window: wide enough to cut little, narrow enough to read in a log
 
@@ -30,7 +31,7 @@ class Output:
 
     def lines(self, lines: Iterable[Text | str]) -> None:
         """What the drawing functions return: each line is as wide as it may be already."""
-        for line in lines:
+        for line in map(harmless, lines):
             if self.console.color_system is None:  # four times as fast, which tens of thousands of lines feel
                 sys.stdout.write(f"{line.plain if isinstance(line, Text) else line}\n")
                 continue
@@ -55,6 +56,12 @@ class Output:
 
     def say(self, text: str) -> None:
         sys.stderr.write(one_line(text) + "\n")
+
+
+def harmless(line: Text | str) -> Text | str:
+    """Drawing functions make foreign words harmless, each its own; one that forgot must not cost anybody their terminal."""
+    plain = line.plain if isinstance(line, Text) else line
+    return Text(paragraphs(plain)) if BUT_BREAKS.search(plain) else line
 
 
 class Screen(Console):

@@ -1,6 +1,5 @@
 """One SQL query: as a table, JSON, CSV or Parquet."""
 
-import csv
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from ramify.cli.draw_list import Column, draw_list
 from ramify.cli.parser import Parser, add_reading, limit, one_of
 from ramify.cli.safe_text import one_line
 from ramify.cli.session import Part, Session
+from ramify.cli.sheets import write_sheet
 from ramify.model.mistake import UserMistake
 from ramify.query.direct import sql, views
 from ramify.setting_readers import read_duration
@@ -64,9 +64,7 @@ def write(session: Session, answer: dict[str, Any], format: str, to: str | None)
             write_parquet(answer, to)
         case "csv":
             with open(to, "w", newline="", encoding="utf-8") if to else standard_output() as file:
-                rows = csv.writer(file, lineterminator="\n")
-                rows.writerow(answer["columns"])
-                rows.writerows(answer["rows"])
+                write_sheet(file, [answer["columns"], *answer["rows"]])
         case "json" if to:
             from ramify.cli.safe_text import as_json
 

@@ -6,6 +6,7 @@ from rich.text import Text
 
 from ramify.cli.parser import Parser, add_reading
 from ramify.cli.progress import progress_bar
+from ramify.cli.safe_text import one_line
 from ramify.cli.session import Part, Session
 from ramify.cli.words import Record, plural
 from ramify.model.mistake import UserMistake
@@ -72,8 +73,8 @@ def listed(session: Session) -> int:
 
 def draw_note(note: Record) -> Text:
     kinds = ", ".join(f"{kind} in {count:,}" for kind, count in sorted(note["kinds"].items()))
-    project = f" of {note['project']}" if note["project"] else ""
-    return Text(f"{note['at']}  by {note['by']}, {plural(note['observations'], 'observation')}{project}: {kinds}")
+    project = f" of {one_line(note['project'])}" if note["project"] else ""
+    return Text(f"{note['at']}  by {one_line(note['by'])}, {plural(note['observations'], 'observation')}{project}: {kinds}")
 
 
 FAMILY = {"redact": Part(redact_options, redact)}

@@ -1,6 +1,5 @@
 """Totals, and sums by day, project, agent, model or tool: as tables, CSV or JSON."""
 
-import csv
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +12,7 @@ from ramify.cli.draw_stats import draw_stats
 from ramify.cli.parser import Parser, add_reading
 from ramify.cli.safe_text import one_line
 from ramify.cli.session import Part, Session
+from ramify.cli.sheets import write_sheet
 from ramify.cli.words import Record
 from ramify.model.mistake import UserMistake
 from ramify.query.statistics import DIMENSIONS, SINCE
@@ -95,11 +95,11 @@ def share(part: float | None) -> str:
 
 def write_csv(answer: Record) -> None:
     kinds = [kind for kind in KINDS if answer["total"][kind]]
-    rows = csv.writer(sys.stdout, lineterminator="\n")
-    rows.writerow([*answer["by"], *SPENT, *(f"{kind}_{name}" for kind in kinds for name in FIGURES)])
+    rows: list[list[Any]] = [[*answer["by"], *SPENT, *(f"{kind}_{name}" for kind in kinds for name in FIGURES)]]
     for row in answer["rows"]:
         figures = [(row[kind] or {}).get(name) for kind in kinds for name in FIGURES]
-        rows.writerow([*(row[name] for name in answer["by"]), *(row["usage"][name] for name in SPENT), *figures])
+        rows.append([*(row[name] for name in answer["by"]), *(row["usage"][name] for name in SPENT), *figures])
+    write_sheet(sys.stdout, rows)
 
 
 FAMILY = {"stats": Part(options, stats)}

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from ramify.exporting.wish import LEFT_OUT, Wish, cleaned, without_results
+from ramify.model.steering import BUT_BREAKS, picture
 from ramify.query.scope import Scope
 from ramify.query.service import Questions
 
@@ -125,8 +126,9 @@ def used(tool: Shape, spawned: dict[str, list[str]], wish: Wish) -> str:
 
 
 def fence(value: Any) -> str:
-    """Longer than any fence inside."""
-    text = value if isinstance(value, str) else msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    """Longer than any fence inside. What would steer a terminal, or deceive the eye, becomes a picture of itself."""
+    given = value if isinstance(value, str) else msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    text = BUT_BREAKS.sub(picture, given.replace("\r\n", "\n"))
     ticks = "`" * max([3, *(len(found) + 1 for found in TICKS.findall(text))])
     kind = "text" if isinstance(value, str) else "json"
     return f"{ticks}{kind}\n{text}\n{ticks}\n\n"

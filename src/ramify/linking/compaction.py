@@ -3,6 +3,7 @@
 import re
 
 from ramify.model.event import Part
+from ramify.model.tags import contents, tag_pattern, without, without_and_space_before
 
 CONTINUED = "This session is being continued from a previous conversation that ran out of context."
 HEADS = ("The conversation is summarized below:", "The summary below covers the earlier portion of the conversation.")
@@ -11,11 +12,11 @@ TAILS = (
     "If you need specific details from before compaction",
     "Continue the conversation from where it left off",
 )
-REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>", re.IGNORECASE | re.DOTALL)
-MARK = re.compile(r"^\s*Summary:", re.MULTILINE)
+REMINDER = tag_pattern("system-reminder", re.IGNORECASE)
+MARK = re.compile(r"^[^\S\n]*Summary:", re.MULTILINE)
 TAGS = re.compile(r"</?(?:analysis|summary)>", re.IGNORECASE)
-INNER = re.compile(r"<summary>(.*?)</summary>", re.IGNORECASE | re.DOTALL)
-ANALYSIS = re.compile(r"<analysis>.*?</analysis>", re.IGNORECASE | re.DOTALL)
+SUMMARY = tag_pattern("summary", re.IGNORECASE)
+ANALYSIS = tag_pattern("analysis", re.IGNORECASE)
 
 
 def squash(text: str) -> str:
@@ -39,7 +40,7 @@ def continued_summary(parts: tuple[Part, ...]) -> str | None:
 
 
 def body_of(raw: str) -> str:
-    text = REMINDER.sub("\n", raw).replace("\r\n", "\n").strip()[len(CONTINUED) :].strip()
+    text = without_and_space_before(REMINDER, raw, "\n").replace("\r\n", "\n").strip()[len(CONTINUED) :].strip()
     for head in HEADS:
         text = text.removeprefix(head)
     if mark := MARK.search(text):
@@ -54,8 +55,8 @@ def offered_summaries(part: Part) -> tuple[str, ...]:
     for content in part.compaction:
         found[squash(content)] = None
     for text in part.texts:
-        for inner in INNER.findall(text.raw):
+        for inner in contents(SUMMARY, text.raw):
             found[squash(TAGS.sub("", inner))] = None
-        found[squash(TAGS.sub("", ANALYSIS.sub("", text.raw)))] = None
+        found[squash(TAGS.sub("", without(ANALYSIS, text.raw)))] = None
         found[squash(TAGS.sub("", text.raw))] = None
     return tuple(summary for summary in found if summary)

@@ -1,6 +1,5 @@
 """Filters over what was read already, tool calls and operations: the same tests that a store makes on rows of its own."""
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -32,9 +31,10 @@ def _fits(value: str | int, test: Test) -> bool:
 
 def _compared(value: Any, compare: str, wanted: Any) -> bool:
     match compare:
-        case "is" | "like":
-            pattern = ".*".join(map(re.escape, str(wanted).split("*" if compare == "like" else "\0")))
-            return re.fullmatch(pattern, str(value), re.IGNORECASE | re.DOTALL) is not None
+        case "is":
+            return str(value).lower() == str(wanted).lower()
+        case "like":
+            return _like(str(value).lower(), str(wanted).lower())
         case "has":
             return str(wanted).lower() in str(value).lower()
         case "<":
@@ -45,6 +45,22 @@ def _compared(value: Any, compare: str, wanted: Any) -> bool:
             return bool(value > wanted)
         case _:
             return bool(value >= wanted)
+
+
+def _like(value: str, wanted: str) -> bool:
+    """A star stands for anything. Each part where it is found first: a pattern would try all places of all parts."""
+    first, *parts = wanted.split("*")
+    if not parts:
+        return value == wanted
+    *inner, last = parts
+    if not value.startswith(first) or not value.endswith(last) or len(value) < len(first) + len(last):
+        return False
+    place, end = len(first), len(value) - len(last)
+    for part in inner:
+        place = value.find(part, place, end) + len(part)
+        if place < len(part):
+            return False
+    return True
 
 
 # -- tool calls ------------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from ramify.storage.base import Ask, Store
 
 BEFORE, AFTER = 40, 120
 LIFETIME = 300_000_000  # microseconds that an entry lives when it is not used
-DIGITS = re.compile(r"[0-9a-f-]*\d[0-9a-f-]*")
+DIGITS = re.compile(r"[0-9a-f-]+")
 
 
 class Segment(NamedTuple):
@@ -122,6 +122,10 @@ def difference(before: list[Segment], after: list[Segment], at: int) -> dict[str
     }  # fmt: skip
 
 
+def without_numbers(text: str) -> str:
+    return DIGITS.sub(lambda found: "0" if any(map(str.isdigit, found[0])) else found[0], text)
+
+
 def cause(call: Call, earlier: Call, before: list[Segment], after: list[Segment]) -> str:
     """The likeliest reason, in words of the cache's own rules; "unknown" where none of them explains it."""
     if call.model != earlier.model:
@@ -130,7 +134,7 @@ def cause(call: Call, earlier: Call, before: list[Segment], after: list[Segment]
     if same < len(before):
         old, new = before[same], after[same] if same < len(after) else Segment("end", "")
         kind = old.name.partition(" ")[0]
-        if DIGITS.sub("0", old.text) == DIGITS.sub("0", new.text):
+        if without_numbers(old.text) == without_numbers(new.text):
             return f"date or id in {kind}"
         if kind == "tool" and sorted(segment.text for segment in tools(before)) == sorted(segment.text for segment in tools(after)):
             return "tool order"

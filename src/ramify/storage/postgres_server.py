@@ -21,8 +21,10 @@ from ramify.storage.postgres_names import in_schema, quoted
 from ramify.storage.postgres_steps import STEPS
 
 LOCK = 0x52414D49  # "RAMI"
-OUR_FAULT = (psycopg.IntegrityError, psycopg.DataError, psycopg.ProgrammingError, psycopg.NotSupportedError)
-"""Trying the same again would fail again; everything else is the server's or the network's trouble."""
+TOO_MUCH = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex, psycopg.errors.TooManyArguments)
+OUR_FAULT = (psycopg.IntegrityError, psycopg.DataError, psycopg.ProgrammingError, psycopg.NotSupportedError, *TOO_MUCH)
+"""Trying the same again would fail again; everything else is the server's or the network's trouble. A name that is too long for
+an index is among them: one agent with such a name must not hold up all others."""
 Row = tuple[Any, ...]
 
 

@@ -38,7 +38,7 @@ def words(query: str) -> list[str]:
                 at = end_of_text(query, at, part[0])
                 found.append("''")
             case "text" | "name":
-                check_escapes(found, query[: part.start()])
+                check_escapes(found, query[max(0, part.start() - 1) : part.start()])  # not all of it: there may be many
                 found.append("''" if part.lastgroup == "text" else part[0][1:-1].replace('""', '"'))
             case "word":
                 found.append(part[0].lower())

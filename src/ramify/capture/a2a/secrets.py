@@ -7,13 +7,14 @@ event. JSON inside strings is opened. What holds no secret keeps its bytes.
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
 from ramify.capture.redact import HEADER_MARK, is_secret_header, patterns_once, redact_json, redact_string, redact_text
 from ramify.capture.secret_keys import ANY_MARK, backslashes_before, name_before, value_end
+from ramify.model.echoes import Echoes
 
 MARK = HEADER_MARK
 SHORTEST_ECHO = 8
@@ -141,8 +142,8 @@ def redact_packed(packed: str, redact: Any) -> str:
 def redact_value(value: Any) -> Any:
     found: set[str] = set()
     clean = Walk(found).value(value)
-    echoes = sorted((secret for secret in found if len(secret) >= SHORTEST_ECHO), key=len, reverse=True)
-    return without(clean, echoes) if echoes else clean
+    echoes = {secret: MARK for secret in found if len(secret) >= SHORTEST_ECHO}
+    return without(clean, Echoes(echoes)) if echoes else clean
 
 
 class Walk:
@@ -195,11 +196,11 @@ def redact_broken(raw: bytes) -> bytes:
     """What is no JSON, but may hold parts of it: by the names alone."""
     found = {raw[start:end] for start, end in named_values(raw)}
     clean = redact_json(raw)
-    for secret in sorted(found, key=len, reverse=True):
-        if not ANY_MARK.fullmatch(secret):
-            clean = clean.replace(b'"' + secret, b'"' + MARK.encode())
-            clean = clean.replace(secret, MARK.encode()) if len(secret) >= SHORTEST_ECHO else clean
-    return clean
+    secrets = [secret.decode("latin-1") for secret in found if not ANY_MARK.fullmatch(secret)]
+    if not secrets:
+        return clean
+    echoes = {f'"{secret}': f'"{MARK}' for secret in secrets} | {secret: MARK for secret in secrets if len(secret) >= SHORTEST_ECHO}
+    return Echoes(echoes).out_of(clean.decode("latin-1")).encode("latin-1")
 
 
 def named_values(raw: bytes) -> Iterator[tuple[int, int]]:
@@ -214,15 +215,14 @@ def named_values(raw: bytes) -> Iterator[tuple[int, int]]:
                 yield found.end(), end
 
 
-def without(value: Any, secrets: Iterable[str]) -> Any:
+def without(value: Any, echoes: Echoes) -> Any:
     match value:
         case dict():
-            return {name: without(each, secrets) for name, each in value.items()}
+            return {name: without(each, echoes) for name, each in value.items()}
         case list():
-            return [without(each, secrets) for each in value]
+            return [without(each, echoes) for each in value]
         case str():
-            for secret in secrets:
-                value = value.replace(secret, MARK)
+            return echoes.out_of(value)
     return value
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from ramify.model.echoes import Echoes
+
 MARK = "[redacted]"
 HEADERS = frozenset(
     {
@@ -23,7 +25,7 @@ PLAIN = ("progresstoken", "pagetoken", "tokens")
 KEY = "idempotencykey"
 HASHED = re.compile(r"sha256:[0-9a-f]{16}")
 USERINFO = re.compile(r"(?<=://)[^/?#@\s\"']+(?=@)")
-QUERY = re.compile(r"([?&;])([^=&;#\s\"']+)=([^&;#\s\"']*)")
+QUERY = re.compile(r"([?&;])([^=&;?#\s\"']+)=([^&;#\s\"']*)")
 SHORTEST = 6  # of a secret that is looked for inside other texts; a shorter one must be the whole text
 DEEPEST = 200
 
@@ -141,14 +143,12 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def replacing(found: dict[str, str]) -> Callable[[str], str]:
-    """Longest first: one secret may be a part of another."""
-    long = sorted((secret for secret in found if len(secret) >= SHORTEST), key=len, reverse=True)
-    either = re.compile("|".join(map(re.escape, long))) if long else None
+    echoes = Echoes({secret: mark for secret, mark in found.items() if len(secret) >= SHORTEST})
 
     def replace(value: str) -> str:
         if value in found:
             return found[value]
-        return either.sub(lambda match: found[match[0]], value) if either is not None else value
+        return echoes.out_of(value)
 
     return replace
 

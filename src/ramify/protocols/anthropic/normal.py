@@ -11,12 +11,13 @@ import msgspec
 
 from ramify.model.event import Atom, Notice, Part, Result, Text, Use
 from ramify.model.ids import digest
+from ramify.model.tags import contents, tag_pattern, without_and_space_before
 
-REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>", re.IGNORECASE | re.DOTALL)
+REMINDER = tag_pattern("system-reminder", re.IGNORECASE)
 CLEARED = "[Old tool result content cleared]"
 RECEIPTS = ("Async agent launched", "Fork started")
 AGENT_LINE = re.compile(r"^agentId: ?([A-Za-z0-9_-]+)", re.MULTILINE)
-NOTIFICATION = re.compile(r"<task-notification>(.*?)</task-notification>", re.DOTALL)
+NOTIFICATION = tag_pattern("task-notification")
 HARNESS_STARTS = ("<system-reminder>", "<task-notification>", "[SYSTEM NOTIFICATION")
 RESULT_FIELDS = frozenset({"tool_use_id", "content", "is_error", "cache_control"})
 # Kept by some clients and dropped by others on the way back; never a difference in meaning.
@@ -29,7 +30,7 @@ def normal_text(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "<" in text and "<system-reminder>" in text.lower():
-        text = REMINDER.sub("", text)
+        text = without_and_space_before(REMINDER, text)
     return text.strip()
 
 
@@ -172,13 +173,13 @@ def notices_in(text: str) -> list[Notice]:
         return []
     return [
         Notice(tag(body, "task-id"), tag(body, "tool-use-id"), tag(body, "status"))
-        for body in NOTIFICATION.findall(text)
+        for body in contents(NOTIFICATION, text)
     ]
 
 
 def tag(body: str, name: str) -> str:
-    match = re.search(f"<{name}>(.*?)</{name}>", body, re.DOTALL)
-    return match.group(1).strip() if match else ""
+    inner, closed, _ = body.partition(f"<{name}>")[2].partition(f"</{name}>")
+    return inner.strip() if closed else ""
 
 
 class _Reading:

@@ -6,6 +6,9 @@ import brotli
 import zstandard
 
 LARGEST_DECODED = 256 * 1024 * 1024
+MOST_CODINGS = 4  # one inside the other; nobody uses more than two
+MOST_MEMBERS = 10_000
+FED = 16 * 1024  # at a time: what is left of it after the end of a member is copied
 
 
 def encodings_of(header: str) -> list[str]:
@@ -15,6 +18,8 @@ def encodings_of(header: str) -> list[str]:
 
 def decode(raw: bytes, encodings: list[str]) -> bytes | None:
     """None when it cannot be read. Of a body that was cut, what had come."""
+    if len(encodings) > MOST_CODINGS:
+        return None
     try:
         for encoding in reversed(encodings):
             raw = decode_one(raw, encoding)
@@ -32,7 +37,8 @@ def decode_one(raw: bytes, encoding: str) -> bytes:
             wbits = 15 if raw[:1] and raw[0] & 0x0F == 8 else -15
             return zlib.decompressobj(wbits=wbits).decompress(raw, LARGEST_DECODED)
         case "br":
-            return bytes(brotli.Decompressor().process(raw, output_buffer_limit=LARGEST_DECODED))
+            made = brotli.Decompressor().process(raw, output_buffer_limit=LARGEST_DECODED)
+            return bytes(made[:LARGEST_DECODED])  # it ends with the block in which the limit was reached
         case "zstd":
             reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
             return reader.read(LARGEST_DECODED)
@@ -43,10 +49,13 @@ def decode_one(raw: bytes, encoding: str) -> bytes:
 def decode_gzip(raw: bytes) -> bytes:
     """RFC 1952 allows several members one after the other; together they are the body."""
     pieces: list[bytes] = []
-    room = LARGEST_DECODED
-    while raw and room > 0:
-        member = zlib.decompressobj(wbits=31)
-        pieces.append(member.decompress(raw, room))
+    room, position, members = LARGEST_DECODED, 0, 0
+    view, member = memoryview(raw), zlib.decompressobj(wbits=31)
+    while position < len(raw) and room > 0 and members < MOST_MEMBERS:
+        fed = view[position : position + FED]
+        pieces.append(member.decompress(fed, room))
         room -= len(pieces[-1])
-        raw = member.unused_data
+        position += len(fed) - len(member.unused_data)
+        if member.eof:
+            member, members = zlib.decompressobj(wbits=31), members + 1
     return b"".join(pieces)
