@@ -44,7 +44,17 @@ from ramify.settings import Settings, check_exposure
 from ramify.storage.base import Store, StoreDown
 from ramify.tokens import read_tokens
 from ramify.upgrading import deriving_notice, is_outdated
-from ramify.wiring import bounds_of, check_spool, follow, note_rules, now, open_store, process_name, spool_folder, taken_by
+from ramify.wiring import (
+    bounds_of,
+    check_spool,
+    follow,
+    note_rules,
+    now,
+    open_store,
+    process_name,
+    spool_folder,
+    taken_by,
+)
 from ramify.writer import RemotePipeline
 
 COMMIT_SECONDS = 30.0
