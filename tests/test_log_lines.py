@@ -24,11 +24,11 @@ def lose_writer(server: Server) -> None:
 async def test_a_server_and_its_writer_share_a_file_that_is_turned_over(tmp_path: Path) -> None:
     path = tmp_path / "logs" / "ramify.log"
     async with serving(script(0.0)) as upstream:
-        server = Server(tmp_path, upstream.url, "--log-file", str(path), "--log-limit", "300")
+        server = Server(tmp_path, upstream.url, "--log-file", str(path), "--log-limit", "150")
         await server.start()
         try:
             await play(server.address, 0.0)
-            for _ in range(4):
+            for _ in range(2):
                 await asyncio.to_thread(lose_writer, server)
             await server.until(lambda health: not health["capture"]["waiting"])
             server.end(signal.SIGTERM)
@@ -36,7 +36,7 @@ async def test_a_server_and_its_writer_share_a_file_that_is_turned_over(tmp_path
             server.end_anyway()
     files = sorted(path.parent.iterdir())
     assert "ramify.log.1" in [one.name for one in files]
-    assert all(one.stat().st_size <= 300 for one in files)
+    assert all(one.stat().st_size <= 150 for one in files)
     assert path.stat().st_mode & 0o077 == 0
     whole = "".join(one.read_text() for one in files)
     assert "the writer is gone" in whole
