@@ -18,6 +18,7 @@ from ramify.model.piece import Layout, Piece
 
 RAW, PACKED, LIST, PACKED_LIST = 0, 1, 2, 3
 MEMO_BYTES = 48 * 2**20
+TOGETHER = 20  # bodies; those of one conversation have most of their pieces in common
 LONG = 160  # a message shorter than this is cheaper in place
 LONG_STRING = 1024  # inside a message, which is itself kept once
 DENSE, LOOKED_AT = 64, 4096  # so many bytes from one quote to the next, or fewer, as far as its middle tells
@@ -316,7 +317,21 @@ def unfold(blobs: Blobs, kind: int, payload: bytes) -> bytes:
     return b"".join(unfold_tokens(blobs, read_tokens(unpack(kind, payload))))
 
 
+def unfold_each(blobs: Blobs, folded: Sequence[tuple[int, bytes]]) -> Iterator[bytes]:
+    """Bodies that are read one after the other: what some of them are made of is read at once, and each is put together when asked for."""
+    for start in range(0, len(folded), TOGETHER):
+        some = [read_tokens(unpack(*one)) for one in folded[start : start + TOGETHER]]
+        whole = pieces_of(blobs, [token for tokens in some for token in tokens])
+        for tokens in some:
+            yield b"".join([_bytes_of(token, whole) for token in tokens])
+
+
 def unfold_tokens(blobs: Blobs, tokens: list[Token]) -> list[bytes]:
+    whole = pieces_of(blobs, tokens)
+    return [_bytes_of(token, whole) for token in tokens]
+
+
+def pieces_of(blobs: Blobs, tokens: list[Token]) -> dict[int, bytes]:
     """One read for each level: a body, its messages, their strings."""
     wanted = {token if isinstance(token, int) else token[0] for token in tokens if not isinstance(token, bytes)}
     whole: dict[int, bytes] = {}
@@ -330,7 +345,7 @@ def unfold_tokens(blobs: Blobs, tokens: list[Token]) -> list[bytes]:
         flat = [token for tokens_ in inner.values() for token in tokens_]
         pieces = iter(unfold_tokens(blobs, flat))
         whole.update({id: b"".join([next(pieces) for _ in tokens_]) for id, tokens_ in inner.items()})
-    return [_bytes_of(token, whole) for token in tokens]
+    return whole
 
 
 def _bytes_of(token: Token, whole: dict[int, bytes]) -> bytes:
