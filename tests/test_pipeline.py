@@ -1,6 +1,7 @@
 """Between capture and the store: whatever happens to the store, nothing is lost and nobody waits."""
 
 import resource
+import socket
 import sqlite3
 import threading
 import time
@@ -12,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from bench.traffic import Session
+from ramify import pipeline
 from ramify.capture.cleaner import Cleaner
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
@@ -21,6 +23,7 @@ from ramify.pipeline import Pipeline
 from ramify.rebuild import rebuild
 from ramify.spool import Spool
 from ramify.storage.sqlite import Sqlite, open_sqlite
+from ramify.writer import RemotePipeline, send_frame, serve_writer
 from tests.contracts.engines import derived, difference
 
 ROOM = 64 * 2**20
@@ -377,3 +380,29 @@ def test_what_is_remembered_stays_bounded(monkeypatch: pytest.MonkeyPatch) -> No
     ingest.world.trim(rows=50, chains=10)
     assert len(ingest.world._rows) <= 50
     assert len(ingest.world._chains) <= 10
+
+
+def test_who_waits_for_what_was_put_does_not_wait_for_more_to_come(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "GATHER_SECONDS", 60.0)
+    world.pipeline.start()
+    assert world.pipeline.wait(world.pipeline.put(record(1)), 20.0)
+
+
+def test_the_writers_process_hears_that_somebody_waits(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ends of the wire, here in one process."""
+    monkeypatch.setattr(pipeline, "GATHER_SECONDS", 60.0)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    remote = RemotePipeline({}, lambda seq, rows, after=None: None, 100, ROOM)
+    ours, theirs = socket.socketpair()
+    for run in (lambda: serve_writer(theirs, lambda start, wire: (world.pipeline, lambda: None)), lambda: remote._hear(ours), lambda: remote._send(ours)):
+        threading.Thread(target=run, daemon=True).start()
+    send_frame(ours, b"{}")
+    assert remote.wait(remote.put(record(1)), 20.0)
+    ours.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_batch_that_is_full_is_not_gathered_any_longer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "GATHER_SECONDS", 60.0)
+    world.pipeline.start()
+    world.put([record(number) for number in range(pipeline.BATCH)])
+    until(lambda: world.pipeline.stored == pipeline.BATCH)

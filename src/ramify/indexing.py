@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ramify.model import ids
-from ramify.model.entity import Call, Message, Note, ToolCall
+from ramify.model.entity import Call, Entity, Message, Note, ToolCall
 from ramify.model.event import MessageSaid
 from ramify.model.kept_text import kept_texts
 from ramify.model.observation import Observation, Record, Request, Response
@@ -29,6 +29,8 @@ GIVE_WAY = 4  # times as long as it has worked it rests while the writer has wor
 RETRY_SECONDS = 5.0
 FORM, EDITION = "words", 1  # one more whenever texts are indexed in another form
 log = logging.getLogger("ramify")
+Load = Callable[[str], Entity | None]
+"""A call by its id."""
 
 
 def texts_of(block: Any) -> Iterator[tuple[str, str]]:
@@ -47,9 +49,9 @@ def texts_of(block: Any) -> Iterator[tuple[str, str]]:
             pass
 
 
-def words_of(store: Store, seen: Observation) -> list[Words]:
+def words_of(load: Load, seen: Observation) -> list[Words]:
     if isinstance(seen, Request) and is_model_call(seen.method, seen.path):
-        return _asked(store, seen)
+        return _asked(load(ids.call_id(seen.id)), seen)
     if isinstance(seen, Response) and is_model_call("POST", seen.path):
         return _answered(seen)
     if isinstance(seen, Record) and seen.format in claude.FORMATS:
@@ -61,7 +63,7 @@ def ever_words_of(store: Store, seen: Observation) -> list[Words]:
     """All that may have been indexed of it, whatever its rows said at that time."""
     if isinstance(seen, Request) and is_model_call(seen.method, seen.path):
         return marked(_said_in(seen, ids.call_id(seen.id), 0, 0), seen.project)
-    return marked(words_of(store, seen), seen.project)
+    return marked(words_of(lambda id: store.load("calls", id), seen), seen.project)
 
 
 def marked(texts: Sequence[Words], project: str) -> list[Words]:
@@ -75,8 +77,7 @@ def is_current(store: Store) -> bool:
     return store.fact(FORM) == EDITION
 
 
-def _asked(store: Store, seen: Request) -> list[Words]:
-    call = store.load("calls", ids.call_id(seen.id))
+def _asked(call: Entity | None, seen: Request) -> list[Words]:
     if not isinstance(call, Call) or call.attempt_of:
         return []
     return _said_in(seen, call.id, call.new_message, call.new_block)
@@ -168,8 +169,10 @@ class Indexer:
         last = after
         batch = list(islice(self.store.observations(after), limit))
         kept = kept_words(self.store, [seen for _, seen in batch])
+        asked = [ids.call_id(seen.id) for _, seen in batch if isinstance(seen, Request)]
+        calls: dict[str, Entity] = {call.id: call for call in self.store.among("calls", "id", asked)}
         for seq, seen in batch:
-            found = marked([*self._words(seen), *kept.get(seen.id, ())], seen.project)
+            found = marked([*self._words(calls.get, seen), *kept.get(seen.id, ())], seen.project)
             texts += found
             size += sum(len(words.text) for words in found)
             count, last = count + 1, seq
@@ -179,10 +182,10 @@ class Indexer:
             self.store.search.add(texts, after, last)
         return count
 
-    def _words(self, seen: Observation) -> list[Words]:
+    def _words(self, load: Load, seen: Observation) -> list[Words]:
         """What one observation holds is not worth the words of all that follow."""
         try:
-            return words_of(self.store, seen)
+            return words_of(load, seen)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             log.exception("could not index observation id=%s", seen.id)
             return []

@@ -53,6 +53,7 @@ class Pipeline:
         self._close_by = 0.0
         self._ended = False
         self._busy = False
+        self._hurried = False
         self._given = 0
         self._passed = 0
         self._retry_at = 0.0
@@ -76,12 +77,19 @@ class Pipeline:
             self._given += 1
             self._queue.append(seen)
             self._waiting_bytes += size
-            if len(self._queue) == 1:
+            if len(self._queue) in (1, BATCH):
                 self._arrived.notify_all()
             return self._given
 
+    def hurry(self) -> None:
+        """Somebody waits for what was put: nothing more is gathered."""
+        with self._arrived:
+            self._hurried = True
+            self._arrived.notify_all()
+
     def wait(self, number: int, seconds: float) -> bool:
         """Until everything up to that number is stored, spooled or given up."""
+        self.hurry()
         with self._arrived:
             return self._arrived.wait_for(lambda: self._passed >= number, seconds)
 
@@ -157,9 +165,9 @@ class Pipeline:
             while not self._queue and not self._closing:
                 if not self._arrived.wait(timeout=self._pause()):
                     break
-        if self._queue and not self._closing and len(self._queue) < BATCH:
-            time.sleep(GATHER_SECONDS)  # one durable commit for all that comes in this time
-        with self._arrived:
+            if self._queue:  # one durable commit for all that comes in this time
+                self._arrived.wait_for(lambda: self._hurried or self._closing or len(self._queue) >= BATCH, GATHER_SECONDS)
+            self._hurried = False
             self._busy = True
             crowded = self._is_crowded()
             batch: list[Observation] = []

@@ -34,6 +34,7 @@ Rows = dict[tuple[str, str], Entity | None]
 _encode = msgspec.msgpack.Encoder().encode
 _heads = msgspec.msgpack.Decoder(Observation)
 _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
+HURRY = b""  # in place of an observation: somebody waits for those before
 RESTART_SECONDS = 1.0
 STATE_SECONDS = 0.25
 OPEN_SECONDS = 30.0
@@ -73,6 +74,7 @@ class RemotePipeline:
         self._most, self._most_bytes = 2 * queue_limit, 2 * queue_bytes
         self._kept: deque[Observation] = deque()  # sent or not, but not yet known to be safe
         self._unsent = 0
+        self._hurried = False
         self._bytes = 0
         self._dropped = 0
         self._given = 0
@@ -104,6 +106,8 @@ class RemotePipeline:
     def wait(self, number: int, seconds: float) -> bool:
         """Until everything up to that number is stored, spooled or given up."""
         with self._changed:
+            self._hurried = True
+            self._changed.notify_all()
             return self._changed.wait_for(lambda: self._passed >= number, seconds)
 
     @property
@@ -169,12 +173,16 @@ class RemotePipeline:
     def _send(self, wire: socket.socket) -> None:
         while True:
             with self._changed:
-                while not self._unsent:
+                while not self._unsent and not self._hurried:
                     if self._closing:
                         return
                     if not self._changed.wait(timeout=1.0) and self._child is not None and self._child.poll() is not None:
                         raise OSError("the writer ended")
-                seen = self._kept[len(self._kept) - self._unsent]
+                seen = self._kept[len(self._kept) - self._unsent] if self._unsent else None
+                self._hurried = self._hurried and seen is not None
+            if seen is None:
+                send_frame(wire, HURRY)
+                continue
             if isinstance(seen, Request | Response) and seen.body:
                 send_frame(wire, _encode(msgspec.structs.replace(seen, body=b"")), seen.body)
             else:
@@ -274,6 +282,9 @@ def serve_writer(connection: socket.socket, make: Make) -> None:
     threading.Thread(target=report, daemon=True).start()
     try:
         for head, body in frames:
+            if head == HURRY:
+                pipeline.hurry()
+                continue
             seen = _heads.decode(head)
             pipeline.put(msgspec.structs.replace(seen, body=body) if body else seen)
     finally:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import given
 from hypothesis import strategies as some
 
-from ramify.storage.fold import LONG_STRING, Folder, long_strings, unfold
+from ramify.storage.fold import LONG_STRING, Folder, few_strings, long_strings, many_strings, unfold
 
 STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 PARTS = some.sampled_from([b'"', b"\\", b'\\"', b"\\\\", b"x", b"y" * 500, b"z" * LONG_STRING, b"{", b", ", b"\n"])
@@ -33,9 +33,8 @@ class Shelf:
 @given(some.lists(some.lists(PARTS, max_size=9).map(lambda parts: b"".join(parts).decode()), max_size=9))
 def test_long_strings_of_json_stand_where_a_pattern_finds_them(texts: list[str]) -> None:
     raw = json.dumps({"content": texts}).encode()
-    assert list(long_strings(raw)) == [
-        match.span() for match in STRING.finditer(raw) if match.end() - match.start() >= LONG_STRING
-    ]
+    there = [match.span() for match in STRING.finditer(raw) if match.end() - match.start() >= LONG_STRING]
+    assert list(long_strings(raw)) == list(few_strings(raw)) == list(many_strings(raw)) == there
 
 
 @given(some.lists(PARTS, max_size=40).map(b"".join))

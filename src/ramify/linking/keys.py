@@ -32,12 +32,7 @@ def key(kind: str, *parts: str | bytes) -> int:
 
     So they stand together in the store: what a request asks for is read at once, and what it adds lies on few pages.
     """
-    if len(parts) == 1:
-        return _place(parts) ^ _salt(kind)
-    whole = _hashed(parts)
-    if len(parts) > 2 and parts[1]:
-        whole = _place(parts[:2]) & ~LOW | whole & LOW
-    return whole ^ _salt(kind)
+    return _place(parts) ^ _salt(kind)
 
 
 def chain_key(kind: str, hash: bytes) -> int:
@@ -50,9 +45,11 @@ def _hashed(parts: tuple[str | bytes, ...]) -> int:
     return xxhash.xxh3_64_intdigest(repr(parts).encode("utf-8", "surrogatepass")) - SIGN
 
 
-@lru_cache(8192)
+@lru_cache(16384)
 def _place(parts: tuple[str | bytes, ...]) -> int:
-    return _hashed(parts)
+    """Of all kinds of keys of the same parts: they differ by their salt alone."""
+    whole = _hashed(parts)
+    return _place(parts[:2]) & ~LOW | whole & LOW if len(parts) > 2 and parts[1] else whole
 
 
 @cache
@@ -65,6 +62,7 @@ class Keys:
     def __init__(self, loader: KeyLoader) -> None:
         self._loader = loader
         self._entries: dict[int, list[Entry]] = {}
+        self._partly: set[int] = set()  # keys that have older entries, too
         self._whole: set[int] = set()  # places of which every key is remembered
         self._crowded: set[int] = set()
         self.begin()
@@ -76,6 +74,7 @@ class Keys:
 
     def forget(self) -> None:
         self._entries.clear()
+        self._partly.clear()
         self._whole.clear()
         self._crowded.clear()
 
@@ -107,6 +106,7 @@ class Keys:
             insort(entries, entry)
             if len(entries) > NEWEST:
                 del entries[0]
+                self._partly.add(key)
         elif key >> NEAR in self._whole:
             self._entries[key] = [entry]
         else:
@@ -134,12 +134,23 @@ class Keys:
 
     def span(self, key: int, low: int = 0, high: int = FOREVER, limit: int = 1_000_000, newest: bool = False) -> list[Entry]:
         """Entries from `low` to `high`, oldest first: the first `limit` of them, or the last."""
+        known = self._all(key)
+        if known is not None:
+            found = known if low <= 0 and high == FOREVER else [entry for entry in known if low <= entry[0] <= high]
+            return found[-limit:] if newest else found[:limit]
         marked = self._marked.get(key, {})
         found = self._loader.span(key, low, high, limit + len(marked), newest)
         if marked:
             inside = {entry for entry, there in marked.items() if there and low <= entry[0] <= high}
             found = sorted(({*found} | inside) - {entry for entry, there in marked.items() if not there})
         return found[-limit:] if newest else found[:limit]
+
+    def _all(self, key: int) -> list[Entry] | None:
+        """Every entry of a key, where all of them are remembered: most have few, and are asked for again and again."""
+        entries = self._entries.get(key)
+        if entries is None:
+            return [] if key >> NEAR in self._whole else None
+        return entries if key not in self._partly else None
 
     def wipe(self, key: int) -> None:
         """Every entry of every key that stands where this one does."""
@@ -157,18 +168,21 @@ class Keys:
     def prefetch(self, keys: Iterable[int]) -> None:
         missing = [key for key in dict.fromkeys(keys) if not self._knows(key)]  # each once: pending entries are used up
         if missing:
-            found = self._loader.find(missing)
-            for key in missing:
-                pending = self._pending.get(key >> NEAR, {}).pop(key, {})
-                self._entries[key] = merged(found.get(key, []), pending)
+            self._remember(missing)
 
     def foresee(self, keys: Iterable[int]) -> None:
         """As `prefetch`, for keys that each stand by themselves: nothing around them will be asked for."""
         missing = [key for key in dict.fromkeys(keys) if key not in self._entries and key >> NEAR not in self._whole]
-        found = self._loader.find(missing) if missing else {}
+        if missing:
+            self._remember(missing)
+
+    def _remember(self, missing: Sequence[int]) -> None:
+        found = self._loader.find(missing)
         for key in missing:
-            pending = self._pending.get(key >> NEAR, {}).pop(key, {})
-            self._entries[key] = merged(found.get(key, []), pending)
+            entries = found.get(key, [])
+            if len(entries) >= NEWEST:
+                self._partly.add(key)
+            self._merge(key, entries, self._pending.get(key >> NEAR, {}).pop(key, {}))
 
     def _knows(self, key: int) -> bool:
         if key in self._entries:
@@ -189,15 +203,17 @@ class Keys:
         pending = self._pending.pop(place, {})
         for key in found.keys() | pending.keys():
             if key not in self._entries:
-                self._entries[key] = merged(found.get(key, []), pending.get(key, {}))
+                self._merge(key, found.get(key, []), pending.get(key, {}))
         self._whole.add(place)
 
-
-def merged(entries: list[Entry], pending: dict[Entry, bool]) -> list[Entry]:
-    """With what this batch added or removed before anybody asked for the key."""
-    for entry, there in pending.items():
-        if there and entry not in entries:
-            insort(entries, entry)
-        elif not there and entry in entries:
-            entries.remove(entry)
-    return entries[-NEWEST:]
+    def _merge(self, key: int, entries: list[Entry], pending: dict[Entry, bool]) -> None:
+        """With what this batch added or removed before anybody asked for the key."""
+        for entry, there in pending.items():
+            if there and entry not in entries:
+                insort(entries, entry)
+            elif not there and entry in entries:
+                entries.remove(entry)
+        if len(entries) > NEWEST:
+            self._partly.add(key)
+            del entries[:-NEWEST]
+        self._entries[key] = entries

@@ -31,7 +31,8 @@ class Sum(Struct):
 
     def add(self, sign: int, usage: Usage, status: str, lasted: int | None) -> None:
         self.count += sign
-        self.usage = self.usage + usage if sign > 0 else self.usage - usage
+        if usage is not NOTHING:
+            self.usage = self.usage + usage if sign > 0 else self.usage - usage
         self.outcomes[status] = self.outcomes.get(status, 0) + sign
         if lasted is not None:
             step = step_of(lasted)
@@ -93,10 +94,13 @@ def settle(world: World) -> None:
     sums: dict[Key, Sum] = {}
     touched = _touched(world, before, after)
     for place in touched:
-        for sign, side in ((-1, before), (1, after)):
-            if (share := side.share(place)) is not None:
-                for key, usage, status, lasted in side.of(share):
-                    sums.setdefault(key, Sum()).add(sign, usage, status, lasted)
+        was, now = ([] if (share := side.share(place)) is None else list(side.of(share)) for side in (before, after))
+        if was == now:
+            continue  # what else the row says is no matter here
+        for sign, parts in ((-1, was), (1, now)):
+            for key, usage, status, lasted in parts:
+                found = sums.get(key) or sums.setdefault(key, Sum())
+                found.add(sign, usage, status, lasted)
     for place in touched:
         world.count(place, after.share(place))
     world.gather("tallies", map(_id, sums))

@@ -11,7 +11,7 @@ from msgspec import Struct
 from ramify.linking.chain import Chain, build
 from ramify.linking.keys import FOREVER, NEWEST, KeyLoader, Keys, chain_key, key
 from ramify.model import ids
-from ramify.model.entity import Call, Conversation, Correction, Entity, Line, Message, Report, Task, ToolCall
+from ramify.model.entity import Call, Conversation, Correction, Entity, Line, Message, Report, Sheet, Task, ToolCall
 from ramify.model.event import Event, MessageSaid, ModelAnswered, ModelCalled, Part
 from ramify.model.mesh_event import Stir
 from ramify.model.observation import Record
@@ -19,6 +19,7 @@ from ramify.model.otel_event import LogTold, SpanSeen
 from ramify.model.share import COUNTED, Share, share_of
 
 DAY = 24 * 3600 * 1_000_000
+UNKNOWN = Sheet("")  # in place of a row that nobody has asked for
 __all__ = ["FOREVER", "NEWEST", "Loader", "Rules", "World", "chain_key", "key"]
 
 
@@ -105,8 +106,9 @@ class World:
     def trim(self, rows: int = 20_000, chains: int = 1_000) -> None:
         """Between batches: what is remembered stays bounded, whatever the history."""
         if len(self._rows) > rows:
-            self._rows = dict(list(self._rows.items())[-rows // 2 :])
-            self.counted = {place: share for place, share in self.counted.items() if place in self._rows}
+            for place in list(self._rows)[: -rows // 2]:
+                del self._rows[place]
+                self.counted.pop(place, None)
         self._keys.trim(rows * 2)
         if len(self._chains) > chains:
             self._chains = dict(list(self._chains.items())[-chains // 2 :])
@@ -122,8 +124,9 @@ class World:
 
     def _get(self, table: str, id: str) -> Entity | None:
         place = (table, id)
-        if place in self._rows:
-            return self._rows[place]
+        known = self._rows.get(place, UNKNOWN)
+        if known is not UNKNOWN:
+            return known
         row = self._rows[place] = self.loader.load(table, id) if id else None
         if row is not None and table in COUNTED:
             self.count(place, share_of(row))

@@ -12,7 +12,7 @@ from xxhash import xxh3_64_intdigest
 
 from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
-from ramify.model.observation import Correction, Observation, Record, Request, Response
+from ramify.model.observation import Observation
 from ramify.model.sketch import Sketch
 from ramify.storage.base import (
     Ask,
@@ -41,7 +41,8 @@ from ramify.storage.clickhouse_server import ClickHouseServer, Row
 from ramify.storage.clickhouse_views import statements
 from ramify.storage.clickhouse_wiping import mark, wipe
 from ramify.storage.columns import COLUMNS
-from ramify.storage.fold import Folder, unfold
+from ramify.storage.fold import Folder, unfold, unfold_each
+from ramify.storage.heads import seen_with
 from ramify.storage.sifting import Dialect, Sifting
 from ramify.storage.totals import counted
 from ramify.storage.views import refuse_projects
@@ -53,7 +54,6 @@ FOLDED = Dialect("", " JOIN ", "ILIKE", "lower({0})")
 _encoder = msgspec.msgpack.Encoder()
 _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
 _sketches = msgspec.msgpack.Decoder(Sketch)
-_heads = msgspec.msgpack.Decoder(Request | Response | Record | Correction)
 
 
 def open_clickhouse(url: str, busy_seconds: float = 5.0) -> "ClickHouse":
@@ -257,8 +257,9 @@ class ClickHouse:
 
     def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]:
         while rows := self._read("key, place", "observations", f"key > {after}", "ORDER BY key LIMIT 200"):
-            for seq, content in self._filled(rows):
-                yield seq, self._whole(*content)
+            found = list(self._filled(rows))
+            bodies = unfold_each(self._pieces, [(form, folded) for _, (_, form, folded) in found])
+            yield from ((seq, seen_with(head, body)) for (seq, (head, _, _)), body in zip(found, bodies, strict=True))
             after = rows[-1][0]
 
     def _filled(self, rows: Sequence[Row], columns: str = "head, form, payload") -> Iterator[tuple[int, Content]]:
@@ -278,10 +279,7 @@ class ClickHouse:
         return {seq: (head, form, payload) for seq, head, form, payload in rows}
 
     def _whole(self, head: bytes, form: int, folded: bytes) -> Observation:
-        seen: Observation = _heads.decode(head)
-        if isinstance(seen, Correction):
-            return seen
-        return msgspec.structs.replace(seen, body=unfold(self._pieces, form, folded))
+        return seen_with(head, unfold(self._pieces, form, folded))
 
     def _may_hold(self, space: str, name: object) -> bool:
         return self._known.may_hold(self.server, space, name)

@@ -10,7 +10,7 @@ import psycopg
 
 from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
-from ramify.model.observation import Correction, Observation, Record, Request, Response
+from ramify.model.observation import Observation
 from ramify.model.sketch import Sketch
 from ramify.storage import totals
 from ramify.storage.base import (
@@ -29,7 +29,8 @@ from ramify.storage.base import (
     Test,
 )
 from ramify.storage.columns import COLUMNS, SPARSE, columns_of
-from ramify.storage.fold import Folder, unfold
+from ramify.storage.fold import Folder, unfold, unfold_each
+from ramify.storage.heads import seen_with
 from ramify.storage.page_query import count_query, openings_query, page_query
 from ramify.storage.postgres_days import BITS, Days, piece_day
 from ramify.storage.postgres_direct import PostgresMesh, ask_directly
@@ -44,7 +45,6 @@ CHUNK = 2000
 _encoder = msgspec.msgpack.Encoder()
 _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
 _sketches = msgspec.msgpack.Decoder(Sketch)
-_heads = msgspec.msgpack.Decoder(Request | Response | Record | Correction)
 
 
 def open_postgres(url: str, busy_seconds: float = 5.0) -> "Postgres":
@@ -269,9 +269,9 @@ class Postgres:
             connection.execute("DELETE FROM unreadable WHERE observation = ANY(%s)", (list(unreadable),))
 
     def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]:
-        while rows := self._contents(after, 200, "head, body_kind, body"):
-            for seq, head, kind, body in rows:
-                yield seq, self._whole(head, kind, body)
+        while rows := self._contents(after, 100, "head, body_kind, body"):
+            bodies = unfold_each(self, [(kind, body) for _, _, kind, body in rows])
+            yield from ((seq, seen_with(head, body)) for (seq, head, *_), body in zip(rows, bodies, strict=True))
             after = rows[-1][0]
 
     def _contents(self, after: int, limit: int, columns: str) -> list[Row]:
@@ -287,10 +287,7 @@ class Postgres:
         return self._read(query, (list(ats), list(numbers), min(ats), max(ats))) or self._contents(numbers[-1], limit, columns)
 
     def _whole(self, head: bytes, kind: int, folded: bytes) -> Observation:
-        seen: Observation = _heads.decode(head)
-        if isinstance(seen, Correction):
-            return seen
-        return msgspec.structs.replace(seen, body=unfold(self, kind, folded))
+        return seen_with(head, unfold(self, kind, folded))
 
     # -- rows and keys -----------------------------------------------------------------------------------------------
 

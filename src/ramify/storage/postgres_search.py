@@ -3,12 +3,17 @@
 from collections.abc import Sequence
 
 import msgspec
+from psycopg import Connection
 
 from ramify.storage.base import Words
-from ramify.storage.postgres_server import PostgresServer, fetched
+from ramify.storage.postgres_server import PostgresServer, Row, fetched
 from ramify.storage.wording import QUOTED, plain
 
 NEAR = 2_000  # of the newest texts are looked at by themselves first
+INSERT = (
+    "INSERT INTO texts (call, side, message, block, kind, words) SELECT c, s, m, b, k, to_tsvector('simple', w) "
+    "FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::text[], %s::text[]) WITH ORDINALITY AS new (c, s, m, b, k, w, n) ORDER BY n"
+)
 COLUMNS = "t.row, t.call, t.side, t.message, t.block, t.kind"
 
 
@@ -22,16 +27,18 @@ class PostgresSearch:
             known = fetched(connection, "SELECT value FROM facts WHERE name = 'indexed'")
             if _number(known) != after:
                 return False
-            with connection.cursor() as cursor:
-                cursor.executemany(
-                    "INSERT INTO texts (call, side, message, block, kind, words) VALUES (%s, %s, %s, %s, %s, to_tsvector('simple', %s))",
-                    [(one.call, one.side, one.message, one.block, one.kind, plain(one.text)) for one in texts],
-                )
+            self._put(connection, texts)
             connection.execute(
                 "INSERT INTO facts VALUES ('indexed', %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
                 (msgspec.msgpack.encode(seq),),
             )
             return True
+
+    def _put(self, connection: Connection[Row], texts: Sequence[Words]) -> None:
+        """One statement for all: a statement for each would be read and planned each time."""
+        rows = [(one.call, one.side, one.message, one.block, one.kind, plain(one.text)) for one in texts]
+        if rows:
+            connection.execute(INSERT, [list(column) for column in zip(*rows, strict=True)])
 
     def find(self, text: str, limit: int, before: int | None) -> list[tuple[int, Words]]:
         """Newest first. A common word is found among the newest texts; hits of a rare one are gathered by the index, and only

@@ -10,7 +10,7 @@ import msgspec
 
 from ramify.model.entity import TABLES, Entity
 from ramify.model.mistake import UserMistake
-from ramify.model.observation import Correction, Observation, Record, Request, Response
+from ramify.model.observation import Observation
 from ramify.model.sketch import Sketch
 from ramify.storage import totals
 from ramify.storage.base import (
@@ -30,7 +30,8 @@ from ramify.storage.base import (
 )
 from ramify.storage.columns import SPARSE, UPSERT, columns_of
 from ramify.storage.direct import ask_directly
-from ramify.storage.fold import Folder, unfold
+from ramify.storage.fold import Folder, unfold, unfold_each
+from ramify.storage.heads import seen_with
 from ramify.storage.page_query import count_query, openings_query, page_query
 from ramify.storage.schema import PROJECTIONS, STEPS
 from ramify.storage.search import Search
@@ -44,7 +45,6 @@ _encoder = msgspec.msgpack.Encoder()
 _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
 _sketches = msgspec.msgpack.Decoder(Sketch)
 _totals = msgspec.msgpack.Decoder(dict[str, int])
-_heads = msgspec.msgpack.Decoder(Request | Response | Record | Correction)
 
 
 def open_sqlite(url: str, busy_seconds: float = 5.0) -> "Sqlite":
@@ -269,19 +269,16 @@ class Sqlite:
     def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]:
         while True:
             rows = self._read(
-                "SELECT seq, head, body_kind, body FROM observations WHERE seq > ? ORDER BY seq LIMIT 200", (after,)
+                "SELECT seq, head, body_kind, body FROM observations WHERE seq > ? ORDER BY seq LIMIT 100", (after,)
             )
             if not rows:
                 return
-            for seq, head, kind, body in rows:
-                yield seq, self._whole(head, kind, body)
+            bodies = unfold_each(self, [row[2:] for row in rows])
+            yield from ((seq, seen_with(head, body)) for (seq, head, *_), body in zip(rows, bodies, strict=True))
             after = rows[-1][0]
 
     def _whole(self, head: bytes, kind: int, folded: bytes) -> Observation:
-        seen: Observation = _heads.decode(head)
-        if isinstance(seen, Correction):
-            return seen
-        return msgspec.structs.replace(seen, body=unfold(self, kind, folded))
+        return seen_with(head, unfold(self, kind, folded))
 
     # -- rows and keys -----------------------------------------------------------------------------------------------
 

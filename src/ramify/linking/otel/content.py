@@ -18,6 +18,10 @@ def message_id(project: str, place: str, number: int) -> str:
     return ids.short("msg", project, "otel", place, number)
 
 
+def message_ids(seen: SpanSeen) -> list[str]:
+    return [message_id(seen.project, seen.place, number) for number in range(seen.messages)]
+
+
 def put_messages(world: World, seen: SpanSeen, before: int) -> None:
     """Not shown anywhere yet."""
     for number, said in enumerate(seen.content.said):
@@ -67,9 +71,7 @@ AUTHORS = {
 
 def show(world: World, seen: SpanSeen, task: Task | None, model: str) -> None:
     """In this task; None: nowhere, because another span tells the same."""
-    for number in range(seen.messages):
-        _show(world, message_id(seen.project, seen.place, number), task, model)
-    for id in logged(world, seen):
+    for id in (*message_ids(seen), *logged(world, seen)):
         _show(world, id, task, model)
 
 
@@ -100,6 +102,8 @@ def _show_note(world: World, id: str, task: Task | None, model: str) -> None:
 
 
 def _only_results(row: Message) -> bool:
+    if b'"tool_result"' not in row.blocks:
+        return False
     blocks = msgspec.json.decode(row.blocks)
     return bool(blocks) and all(block.get("type") == "tool_result" for block in blocks)
 

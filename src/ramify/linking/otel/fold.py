@@ -9,7 +9,7 @@ from ramify.linking.otel.joining import Joining
 from ramify.linking.otel.nodes import Node, Nodes, Place, is_client_run
 from ramify.linking.otel.structure import MISSING, Reach, Structure
 from ramify.linking.otel.tasks import Tasks
-from ramify.linking.otel.tools import Tools
+from ramify.linking.otel.tools import Tools, run_id
 from ramify.linking.otel.traces import Traces
 from ramify.linking.sighting import Price
 from ramify.linking.world import World
@@ -92,6 +92,7 @@ class Fold:
         for node in list(self.reach.touched.values()):
             self._stand(node)
         self._turn_traces()
+        self._read_rows()
         touched = sorted(self.reach.touched.values(), key=lambda node: (self.structure.standing(node).depth, node.seen.opened, node.seen.place))
         for node in touched:
             self._put(node)
@@ -105,6 +106,16 @@ class Fold:
         self.joining.settle(touched)
         self.nodes.save()
         self.traces.save()
+
+    def _read_rows(self) -> None:
+        """What spans made when they were judged last, all of it at once."""
+        known = [node for node in self.reach.touched.values() if node.row]
+        calls = [node.seen for node in known if node.table == "calls"]
+        tools = [node.seen for node in known if node.table == "tools"]
+        self.world.gather("calls", (node.row for node in known if node.table == "calls"))
+        self.world.gather("tools", (node.row for node in known if node.table == "tools"))
+        self.world.gather("messages", (id for seen in calls for id in content.message_ids(seen)))
+        self.world.gather("sheets", (run_id(seen) for seen in tools))
 
     def _stand(self, node: Node) -> None:
         """How it is listed in its trace, where no agent is above it."""

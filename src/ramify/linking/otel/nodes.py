@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ramify.linking.keys import NEWEST, Entry
+from ramify.linking.keys import Entry
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Sheet, ToolCall
@@ -51,9 +51,9 @@ def place_key(kind: str, project: str, place: str) -> int:
 
 
 def entries(world: World, place: int) -> list[Entry]:
-    """All of a key's: what is remembered, unless there are so many that only the newest are."""
-    found = world.find(place)
-    return found if len(found) < NEWEST else world.span(place)
+    """All of a key's: from what is remembered, unless there are so many that only the newest are."""
+    world.find(place)
+    return world.span(place)
 
 
 def trace_of(place: str) -> str:
@@ -123,7 +123,9 @@ class Nodes:
             for kind in ("otel-runs", "otel-said")
         ]
         self.world.prefetch(keys)
-        self.world.gather("sheets", (sheet_id(seen.project, place) for seen in spans for place in (seen.place, seen.parent) if place))
+        near = [(seen.project, place) for seen in spans for place in (seen.place, seen.parent) if place]
+        near += [(seen.project, kid) for seen in spans for _, kid in entries(self.world, place_key("otel-kids", seen.project, seen.place))]
+        self.world.gather("sheets", (sheet_id(*place) for place in near))
         self.world.gather("tools", (tool_id(seen.project, trace_of(seen.place), seen.tool_call or seen.place) for seen in spans if seen.role == TOOL))
 
     def get(self, project: str, place: str) -> Node | None:

@@ -66,7 +66,7 @@ class Tools:
         seen = node.seen
         if content.args or content.result:
             state = _encode(Run(content.args, content.result))
-            self.world.save("sheets", Sheet(f"run:{seen.project}:{seen.place}", "otel-run", seen.closed, seen.observation, state))
+            self.world.save("sheets", Sheet(run_id(seen), "otel-run", seen.closed, seen.observation, state))
         if seen.tool_call:
             self.world.mark(runs_key(seen.project, trace_of(seen.place), seen.tool_call), seen.opened, seen.place)
 
@@ -250,11 +250,16 @@ class Tools:
     def _content(self, spans: list[Node]) -> Run:
         found = Run()
         for node in spans:
-            sheet = self.world.get("sheets", f"run:{node.seen.project}:{node.seen.place}")
+            sheet = self.world.get("sheets", run_id(node.seen))
             if isinstance(sheet, Sheet):
                 run = _run(sheet.state)
                 found.args, found.result = found.args or run.args, found.result or run.result
         return found
+
+
+def run_id(seen: SpanSeen) -> str:
+    """Of the sheet that holds what a tool was given, and gave back."""
+    return f"run:{seen.project}:{seen.place}"
 
 
 def is_earlier(seen: SpanSeen, at: int, place: str) -> bool:

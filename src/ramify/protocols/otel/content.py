@@ -78,8 +78,8 @@ def words_in(value: Any) -> str:
 
 
 def asked_messages(read: Read) -> list[Message]:
-    found = listed(read.first(names.INSTRUCTIONS), "system")
-    found += listed(read.first(names.ASKED_MESSAGES), "user")
+    found = listed(read.means(names.INSTRUCTIONS), "system")
+    found += listed(read.means(names.ASKED_MESSAGES), "user")
     if not found:
         found = flattened(read.attributes, "llm.input_messages") or numbered_messages(read.attributes, "gen_ai.prompt")
     if not found:
@@ -88,7 +88,7 @@ def asked_messages(read: Read) -> list[Message]:
 
 
 def answered_messages(read: Read) -> list[Message]:
-    found = listed(read.first(names.ANSWERED_MESSAGES), "assistant")
+    found = listed(read.means(names.ANSWERED_MESSAGES), "assistant")
     found = found or flattened(read.attributes, "llm.output_messages") or numbered_messages(read.attributes, "gen_ai.completion")
     if not found:
         found = [{**one, "role": "assistant"} for one in evented(read) if one["role"] == "choice"]

@@ -1,6 +1,8 @@
 """Which dialect a span speaks, and what it stands for there. One function each; the first that fits decides."""
 
 from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
 
 from ramify.model.otel_event import AGENT, CLIENT_RUN, LOOP, MODEL, PLAIN, TOOL, WORKFLOW
 from ramify.protocols.otel.wire import Read, text
@@ -128,40 +130,58 @@ def plain(read: Read) -> Role:
     return NOTHING
 
 
-Fits = Callable[[Read], bool]
+class Look(NamedTuple):
+    """What gives a dialect away. Spans of one program look alike, so that each look is judged once."""
+
+    scope: str
+    name: str
+    type: str
+    names: tuple[str, ...]
+
+
+Fits = Callable[[Look], bool]
 DIALECTS: tuple[tuple[str, Fits, Callable[[Read], Role]], ...] = (
-    ("claude_code", lambda read: is_claude_code(read), claude_code),
-    ("anthropic", lambda read: read.scope.startswith(("com.anthropic.sdk.", "com.anthropic.claude-platform")) or read.span.name.startswith("anthropic."), anthropic),
-    ("mcp", lambda read: "mcp.method.name" in read.attributes or read.scope == "mcp-python-sdk", mcp),
-    ("a2a", lambda read: read.scope == "a2a-python-sdk" or has(read, ("a2a.", "gen_ai.a2a.")), a2a),
-    ("adcp", lambda read: read.span.name.startswith("adcp.") or has(read, ("adcp.",)), adcp),
-    ("gen_ai", lambda read: "gen_ai.operation.name" in read.attributes, gen_ai),
-    ("openinference", lambda read: "openinference.span.kind" in read.attributes, openinference),
-    ("traceloop", lambda read: is_traceloop(read), traceloop),
-    ("vercel", lambda read: "ai.operationId" in read.attributes, vercel),
-    ("laminar", lambda read: "lmnr.span.type" in read.attributes, laminar),
-    ("adk", lambda read: has(read, ("gcp.vertex.agent.",)), adk),
-    ("gen_ai", lambda read: "gen_ai.system" in read.attributes, bare),
+    ("claude_code", lambda look: is_claude_code(look), claude_code),
+    ("anthropic", lambda look: look.scope.startswith(("com.anthropic.sdk.", "com.anthropic.claude-platform")) or look.name.startswith("anthropic."), anthropic),
+    ("mcp", lambda look: "mcp.method.name" in look.names or look.scope == "mcp-python-sdk", mcp),
+    ("a2a", lambda look: look.scope == "a2a-python-sdk" or has(look, ("a2a.", "gen_ai.a2a.")), a2a),
+    ("adcp", lambda look: look.name.startswith("adcp.") or has(look, ("adcp.",)), adcp),
+    ("gen_ai", lambda look: "gen_ai.operation.name" in look.names, gen_ai),
+    ("openinference", lambda look: "openinference.span.kind" in look.names, openinference),
+    ("traceloop", lambda look: is_traceloop(look), traceloop),
+    ("vercel", lambda look: "ai.operationId" in look.names, vercel),
+    ("laminar", lambda look: "lmnr.span.type" in look.names, laminar),
+    ("adk", lambda look: has(look, ("gcp.vertex.agent.",)), adk),
+    ("gen_ai", lambda look: "gen_ai.system" in look.names, bare),
+    ("", lambda look: True, plain),
 )  # fmt: skip
 CLAUDE_WORDS = frozenset({"interaction", "llm_request", "tool", "tool.execution", "tool.blocked_on_user", "hook"})
+MOST_NAMES, LONGEST_NAME = 64, 200  # of a look that is worth remembering
 
 
-def is_claude_code(read: Read) -> bool:
-    kind = text(read.attributes.get("span.type")).removeprefix("claude_code.")
-    return read.scope.startswith("com.anthropic.claude_code") or read.span.name.startswith("claude_code.") or kind in CLAUDE_WORDS
+def is_claude_code(look: Look) -> bool:
+    kind = look.type.removeprefix("claude_code.")
+    return look.scope.startswith("com.anthropic.claude_code") or look.name.startswith("claude_code.") or kind in CLAUDE_WORDS
 
 
-def is_traceloop(read: Read) -> bool:
+def is_traceloop(look: Look) -> bool:
     named = ("traceloop.span.kind", "llm.request.type", "gen_ai.prompt.0.role", "gen_ai.prompt.0.content", "gen_ai.task.id")
-    return any(name in read.attributes for name in named)
+    return any(name in look.names for name in named)
 
 
-def has(read: Read, leads: tuple[str, ...]) -> bool:
-    return any(name.startswith(leads) for name in read.attributes)
+def has(look: Look, leads: tuple[str, ...]) -> bool:
+    return any(name.startswith(leads) for name in look.names)
 
 
 def judge(read: Read) -> tuple[str, Role]:
-    for name, fits, role in DIALECTS:
-        if fits(read):
-            return name, role(read)
-    return "", plain(read)
+    look = Look(read.scope, read.span.name, text(read.attributes.get("span.type")), tuple(read.attributes))
+    usual = len(look.names) <= MOST_NAMES and len(look.name) + len(look.type) <= LONGEST_NAME
+    name, _, role = DIALECTS[known_place(look) if usual else place(look)]
+    return name, role(read)
+
+
+def place(look: Look) -> int:
+    return next(at for at, (_, fits, _) in enumerate(DIALECTS) if fits(look))
+
+
+known_place = lru_cache(2048)(place)

@@ -17,7 +17,6 @@ STATES = {
     "rejected": "rejected", "working": "working", "running": "working", "in-progress": "working", "submitted": "submitted",
     "pending": "pending", "queued": "pending", "input-required": "input-required", "auth-required": "auth-required", "unknown": "unknown",
 }  # fmt: skip
-STATED = ("a2a.task.state", "gen_ai.a2a.task.state", "adcp.task.status", "gen_ai.task.status")
 NANO = 1_000_000_000
 _encode = msgspec.json.Encoder().encode
 
@@ -25,8 +24,8 @@ _encode = msgspec.json.Encoder().encode
 def status_of(read: Read, dialect: str) -> tuple[str, str, str]:
     """Our word, the word of the protocol inside, and what went wrong."""
     attributes = read.attributes
-    native = text(read.first(STATED))
-    error = text(read.first(names.ERROR)) or (read.span.status.message if read.span.status and read.code == 2 else "")
+    native = text(read.means(names.STATED))
+    error = text(read.means(names.ERROR)) or (read.span.status.message if read.span.status and read.code == 2 else "")
     if stated := STATES.get(native.lower().removeprefix("task_state_").replace("_", "-")):
         return stated, native, error
     if read.code == 2 or error or truth(attributes.get("success")) is False or truth(attributes.get("adcp.task.success")) is False:
@@ -47,29 +46,29 @@ def filled(seen: SpanSeen, read: Read, utility: str) -> SpanSeen:
     if seen.role == TOOL:
         return tool_of(seen, read)
     if seen.role in (AGENT, LOOP, WORKFLOW):
-        return replace(seen, prompt=prompt_of(read), model=text(read.first(names.MODEL)), agent_type=text(read.first(names.AGENT_ID)))
+        return replace(seen, prompt=prompt_of(read), model=text(read.means(names.MODEL)), agent_type=text(read.means(names.AGENT_ID)))
     return seen
 
 
 def call_of(seen: SpanSeen, read: Read, utility: str) -> SpanSeen:
     content = content_of(read)
-    first = seen.opened + round((real(read.first(names.FIRST_SECONDS)) or 0) * 1e6)
-    first += round((real(read.first(names.FIRST_MILLISECONDS)) or 0) * 1e3)
+    first = seen.opened + round((real(read.means(names.FIRST_SECONDS)) or 0) * 1e6)
+    first += round((real(read.means(names.FIRST_MILLISECONDS)) or 0) * 1e3)
     return replace(
-        seen, model=text(read.first(names.MODEL)), message=text(read.first(names.RESPONSE)), request_id=text(read.first(names.REQUEST)),
+        seen, model=text(read.means(names.MODEL)), message=text(read.means(names.RESPONSE)), request_id=text(read.means(names.REQUEST)),
         stop_reason=stop_of(read), first=first if first > seen.opened else 0, utility=utility, content=content,
         messages=len(content.said),
     )  # fmt: skip
 
 
 def tool_of(seen: SpanSeen, read: Read) -> SpanSeen:
-    content = replace(NO_CONTENT, args=json_of(read.first(names.ARGUMENTS)), result=json_of(read.first(names.RESULT)))
-    return replace(seen, tool=tool_name(read), tool_call=text(read.first(names.TOOL_CALL)), content=content)
+    content = replace(NO_CONTENT, args=json_of(read.means(names.ARGUMENTS)), result=json_of(read.means(names.RESULT)))
+    return replace(seen, tool=tool_name(read), tool_call=text(read.means(names.TOOL_CALL)), content=content)
 
 
 def tool_name(read: Read) -> str:
     """Some spans have it in their own name only: `tools/call weather`, `execute_tool weather`, `anthropic.tool_use weather`."""
-    named = text(read.first(names.TOOL))
+    named = text(read.means(names.TOOL))
     if named:
         return named
     lead, _, rest = read.span.name.partition(" ")
@@ -85,18 +84,18 @@ def json_of(value: Any) -> bytes:
 
 
 def stop_of(read: Read) -> str:
-    found = parsed(read.first(names.STOP))
+    found = parsed(read.means(names.STOP))
     first = found[0] if isinstance(found, list) and found else found
     return text(first)
 
 
 def conversation_of(read: Read, dialect: str) -> str:
     own = text(read.attributes.get("anthropic.session.id")) if dialect == "anthropic" else ""
-    return own or text(read.first(names.CONVERSATION))
+    return own or text(read.means(names.CONVERSATION))
 
 
 def agent_of(read: Read) -> str:
-    named = text(read.first(names.AGENT))
+    named = text(read.means(names.AGENT))
     lead, _, rest = read.span.name.partition(" ")
     return named or (rest if lead in ("invoke_agent", "create_agent") else "")
 
@@ -124,15 +123,15 @@ def native_of(read: Read) -> dict[str, Any]:
 
 def tokens_of(read: Read) -> Tokens | None:
     """Our input excludes what the cache read or wrote; most writers include it, and where that cannot be, they had not."""
-    given, output = number(read.first(names.INPUT)), number(read.first(names.OUTPUT))
+    given, output = number(read.means(names.INPUT)), number(read.means(names.OUTPUT))
     if given is None and output is None:
         return None
-    cached, written = number(read.first(names.CACHE_READ)) or 0, number(read.first(names.CACHE_WRITE)) or 0
+    cached, written = number(read.means(names.CACHE_READ)) or 0, number(read.means(names.CACHE_WRITE)) or 0
     bare = (given or 0) - cached - written
-    hour = min(number(read.first(names.CACHE_WRITE_1H)) or 0, written)
+    hour = min(number(read.means(names.CACHE_WRITE_1H)) or 0, written)
     return Tokens((given or 0) if bare < 0 else bare, output or 0, cached, written - hour, hour)
 
 
 def cost_of(read: Read) -> int | None:
-    cost = real(read.first(names.COST))
+    cost = real(read.means(names.COST))
     return round(cost * NANO) if cost is not None else None

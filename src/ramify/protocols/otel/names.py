@@ -1,5 +1,8 @@
 """Under which attributes each meaning stands, oldest names included; the first that is there counts."""
 
+from collections.abc import Mapping
+from typing import Any
+
 PROVIDER = ("gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system")
 CONVERSATION = ("gen_ai.conversation.id", "session.id", "gcp.vertex.agent.session_id", "traceloop.association.properties.session_id")
 AGENT = ("gen_ai.agent.name", "agent.name", "graph.node.name", "graph.node.id", "traceloop.entity.name", "lmnr.span.path")
@@ -45,6 +48,7 @@ ASKED_MESSAGES = ("gen_ai.input.messages", "gen_ai.prompt", "ai.prompt.messages"
 ANSWERED_MESSAGES = ("gen_ai.output.messages", "gen_ai.completion")
 INSTRUCTIONS = ("gen_ai.system_instructions",)
 ERROR = ("error.type", "exception.type")
+STATED = ("a2a.task.state", "gen_ai.a2a.task.state", "adcp.task.status", "gen_ai.task.status")
 # Fields of our own rows hold these already; the rest of a span's own words stays with the task, unrenamed.
 KEPT_NATIVE = (
     "gen_ai.provider.name", "gen_ai.system", "gen_ai.agent.id", "gen_ai.agent.version", "gen_ai.agent.description",
@@ -52,3 +56,35 @@ KEPT_NATIVE = (
     "graph.node.name", "graph.node.parent_id", "traceloop.workflow.name", "metadata", "tag.tags", "run.id", "adcp.protocol",
     "adcp.agent.id", "a2a.protocol.version", "mcp.session.id", "anthropic.session.id", "anthropic.session.thread.id",
 )  # fmt: skip
+
+Names = tuple[str, ...]
+MEANINGS: tuple[Names, ...] = (
+    PROVIDER, CONVERSATION, AGENT, AGENT_ID, MODEL, RESPONSE, REQUEST, STOP, TOOL, TOOL_CALL, ARGUMENTS, RESULT, INPUT, OUTPUT, CACHE_READ,
+    CACHE_WRITE, CACHE_WRITE_1H, COST, FIRST_SECONDS, FIRST_MILLISECONDS, ASKED_MESSAGES, ANSWERED_MESSAGES, INSTRUCTIONS, ERROR, STATED,
+)  # fmt: skip
+NOWHERE = 1000
+
+
+def ranked() -> dict[str, list[tuple[Names, int]]]:
+    """By attribute: what it means, and how many names of that go before it."""
+    found: dict[str, list[tuple[Names, int]]] = {}
+    for names in MEANINGS:
+        for rank, name in enumerate(names):
+            found.setdefault(name, []).append((names, rank))
+    return found
+
+
+RANKED = ranked()
+
+
+def meant(attributes: Mapping[str, Any]) -> dict[Names, Any]:
+    """The value of each meaning that is there. A span has few attributes, and most meanings have many names."""
+    found: dict[Names, Any] = {}
+    ranks: dict[Names, int] = {}
+    for name, value in attributes.items():
+        if value is None or name not in RANKED:
+            continue
+        for names, rank in RANKED[name]:
+            if rank < ranks.get(names, NOWHERE):
+                found[names], ranks[names] = value, rank
+    return found

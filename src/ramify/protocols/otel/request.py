@@ -6,6 +6,7 @@ A span that cannot be known (no id, no object) becomes a record of its own, so t
 import re
 from base64 import b64decode
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -23,6 +24,7 @@ MOST_BYTES = 256 * 1024
 ALONE = b"com.anthropic.claude_code"
 EMPTY = Raw(b"{}")
 SNAKE = re.compile(rb'"(?:resource|scope)_(?:spans|logs)"|"(?:trace|span)_id"\s*:|"log_records"')
+LONGEST_ID = 32
 HEX = re.compile(r"[0-9a-fA-F]+")
 ZEROS = re.compile(r"0*")
 LEVELS = {"traces": ("resourceSpans", "scopeSpans", "spans"), "logs": ("resourceLogs", "scopeLogs", "logRecords")}
@@ -175,6 +177,12 @@ def moment(nanoseconds: int | str) -> int:
 
 def identity(text: str, size: int) -> str:
     """Lower-case hex; "" where it is none, or all zeros. Generic protobuf JSON has base64 instead."""
+    return read_identity(text, size) if len(text) <= LONGEST_ID else ""
+
+
+@lru_cache(16384)
+def read_identity(text: str, size: int) -> str:
+    """A trace's is that of all its spans, and a parent's that of all its children."""
     if len(text) == size * 2 and HEX.fullmatch(text):
         return "" if ZEROS.fullmatch(text) else text.lower()
     if text.endswith("=") and len(text) == -(-size // 3) * 4:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
+from ramify.protocols.otel.names import meant
 from ramify.protocols.otel.request import identity, moment
 
 Attributes = dict[str, Any]
@@ -152,6 +153,8 @@ def from_base64(text: str) -> bytes:
 
 def number(value: Any) -> int | None:
     """A whole number; strings are meant as such where one is expected."""
+    if type(value) is int:
+        return value
     try:
         found = float(value) if isinstance(value, float | str) and not str(value).lstrip("-").isdigit() else int(value)
         return int(found)
@@ -200,6 +203,10 @@ class Read(Struct):
     resource: Attributes
     trace: str
     id: str
+    meant: dict[tuple[str, ...], Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.meant = meant(self.attributes)
 
     @property
     def place(self) -> str:
@@ -238,8 +245,12 @@ class Read(Struct):
         found = ((identity(link.trace_id, 16), identity(link.span_id, 8)) for link in self.span.links)
         return tuple(dict.fromkeys(f"{trace}-{span}" for trace, span in found if trace and span))
 
+    def means(self, names: tuple[str, ...]) -> Any:
+        """The first of the attributes that have this meaning."""
+        return self.meant.get(names)
+
     def first(self, names: tuple[str, ...]) -> Any:
-        """The first of these attributes that is there."""
+        """The first of any attributes that is there."""
         for name in names:
             if (value := self.attributes.get(name)) is not None:
                 return value
