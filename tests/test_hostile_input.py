@@ -338,12 +338,12 @@ def test_no_command_lets_foreign_words_steer_the_terminal(tmp_path: Path, capsys
     lines += [["compare", ids[0], ids[1]], ["forget", "--dry-run", ids[0]], ["export", next(id for id in ids if id.startswith("task_")), "-", "--to", "markdown"]]
     shown = 0
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
-    for words in lines:
-        main([*words, "--store", url])
+    for command in lines:
+        main([*command, "--store", url])
         out, err = capsys.readouterr()
         shown += "\\u{202e}" in out
         steering = [found for found in STEERING.findall(out + err) if found not in "\n\t"]
-        assert steering == [], words
+        assert steering == [], command
     assert shown > 15
 
 
