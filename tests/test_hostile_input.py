@@ -336,6 +336,7 @@ def test_no_command_lets_foreign_words_steer_the_terminal(tmp_path: Path, capsys
     lines += [["sql", "SELECT * FROM ramify_tasks"], ["sql", "SELECT * FROM ramify_messages"], ["import", str(bad)], ["import", "--format", "stream-json", str(bad)], ["tasks", evil], ["sql", evil], ["tree", evil]]
     lines += [[name, id] for id in ids for name in ("tree", "show", "messages", "flow", "subtasks", "tools", "tool", "reasoning", "why")]
     lines += [["compare", ids[0], ids[1]], ["forget", "--dry-run", ids[0]], ["export", next(id for id in ids if id.startswith("task_")), "-", "--to", "markdown"]]
+    lines += [["audit"], ["audit", "--json"], ["token", "list"], ["token", "revoke", evil], ["audit", "--who", evil]]  # what was asked above is in there
     shown = 0
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     for command in lines:

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ramify.capture.redact import redact_string
 from ramify.copying import copy
 from ramify.ingest import Prices
 from ramify.linking.world import Rules
+from ramify.logins import read_logins
 from ramify.model.identity import LOCAL, SCOPES, Identity
 from ramify.model.mistake import UserMistake
 from ramify.model.token import PREFIX, Token, digest_of
@@ -122,6 +124,14 @@ def test_what_would_open_nothing_or_too_much_is_refused(world: World, wanted: Wa
     with pytest.raises(UserMistake, match=why):
         world.tokens.create(wanted, LOCAL)
     assert read_tokens(world.store) == []
+
+
+def test_what_a_newer_version_wrote_opens_nothing_and_locks_nobody_out(world: World) -> None:
+    _, secret = world.tokens.create(Wanted("a", ["read"]), LOCAL)
+    newer = {"id": "tok_x", "name": "x", "digest": b"x", "scopes": ["fly"], "created": 1, "changed": 1}
+    world.store.set_facts({"token:tok_x": msgspec.msgpack.encode(newer), "token:tok_y": b"\xc1", "login:y": b"\xc1"})
+    assert world.opened(secret)
+    assert read_logins(world.store) == {}
 
 
 def test_nobody_gives_away_or_touches_more_than_they_have(world: World) -> None:

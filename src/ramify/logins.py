@@ -3,6 +3,7 @@ and a login lasts no longer than what it was opened with."""
 
 import secrets
 from collections.abc import Iterable
+from contextlib import suppress
 from hashlib import sha256
 
 import msgspec
@@ -51,7 +52,11 @@ def place_of(id: str) -> str:
 
 
 def read_logins(store: Store) -> dict[str, Login]:
-    return {name: _decode(value) for name, value in store.facts(FACT).items() if isinstance(value, bytes)}
+    found: dict[str, Login] = {}
+    for name, value in store.facts(FACT).items():
+        with suppress(msgspec.MsgspecError):  # a newer version's: whoever has it logs in again
+            found |= {name: _decode(value)} if isinstance(value, bytes) else {}
+    return found
 
 
 def keep_login(store: Store, place: str, login: Login) -> None:

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -37,8 +38,16 @@ def new_secret() -> str:
 
 def read_tokens(store: Store) -> list[Token]:
     """Newest first."""
-    found = (decode_token(value) for value in store.facts(FACT).values() if isinstance(value, bytes))
+    found = (known for value in store.facts(FACT).values() if isinstance(value, bytes) and (known := understood(value)) is not None)
     return sorted(found, key=lambda token: (-token.created, token.id))
+
+
+def understood(value: bytes) -> Token | None:
+    """One that a newer version wrote, with scopes that are not known here, opens nothing here; the others must go on to work."""
+    try:
+        return decode_token(value)
+    except msgspec.MsgspecError:
+        return None
 
 
 class Tokens:

@@ -17,6 +17,9 @@ import pytest
 from ramify.app import Ramify
 from ramify.cli.main import main
 from ramify.cli.session import user
+from ramify.model.mistake import UserMistake
+from ramify.served import open_served
+from ramify.settings import Settings
 from tests.peers.served import free_port
 from tests.story import exchanges
 
@@ -161,4 +164,17 @@ def test_a_server_that_runs_hears_of_a_revocation(store: Path, capsys: pytest.Ca
             time.sleep(0.1)
     finally:
         server.send_signal(signal.SIGTERM)
-        server.communicate(timeout=30)
+        _, told = server.communicate(timeout=30)
+    assert secret not in told
+
+
+def test_a_server_for_others_starts_only_where_somebody_can_be_told_apart(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = Settings(store=f"sqlite:{store}", host="0.0.0.0")
+    said(capsys, "token", "create", "old", "--scopes", "read")
+    said(capsys, "token", "revoke", "old")
+    with pytest.raises(UserMistake, match="no token protects"):
+        open_served(settings)
+    said(capsys, "token", "create", "ann", "--scopes", "read")
+    served = open_served(settings)
+    assert served.access.guarded
+    served.close()
