@@ -64,9 +64,7 @@ def verdict(wish: Wish, got: Got) -> str:
         return ("whole" if told.status == 200 else "refused") if exact else ""
     if got.whole or (got.status not in (0, told.status)):
         return ""
-    if got.body == told.body:
-        return "cut"
-    return "cut a little earlier" if told.body.startswith(got.body) else ""
+    return "cut" if got.body == told.body else ""
 
 
 @dataclass
