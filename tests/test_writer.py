@@ -57,6 +57,21 @@ def test_what_is_put_is_stored_linked_and_published(tmp_path: Path) -> None:
     assert {"calls", "tasks", "tools", "conversations"} <= tables
 
 
+def test_what_cannot_be_written_down_is_lost_alone(tmp_path: Path) -> None:
+    """A moment that no number of 64 bits can tell, a name that is no Unicode: one of them must not end all capture."""
+    remote, _ = started(tmp_path)
+    seen = [one for line in story.exchanges("anthropic", "linear") for one in line]
+    remote.put(seen[0])
+    remote.put(msgspec.structs.replace(seen[0], id="obs_late", at=1 << 70))
+    remote.put(msgspec.structs.replace(seen[0], id="obs_\ud800"))
+    last = [remote.put(one) for one in seen[1:]][-1]
+    assert remote.wait(last, 30)
+    assert remote.flush()
+    assert (remote.lost, remote.state()["waiting"], remote.state()["waiting_bytes"]) == (2, 0, 0)
+    remote.close()
+    assert stored(tmp_path) == len(seen)
+
+
 def test_a_writer_that_is_killed_is_started_again_and_misses_nothing(tmp_path: Path) -> None:
     remote, _ = started(tmp_path)
     seen = [one for case in story.anthropic_cases() for line in story.exchanges("anthropic", case) for one in line]

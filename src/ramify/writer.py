@@ -142,8 +142,10 @@ class RemotePipeline:
         while True:
             try:
                 self._serve_one_writer()
-            except OSError as problem:
+            except (OSError, subprocess.TimeoutExpired) as problem:
                 log.warning("the writer is gone problem=%r; starting it again", str(problem))
+            except Exception:  # it outlives every bug, or nothing would be captured any more
+                log.exception("handing on to the writer failed; starting it again")
             if self._closing and not self._kept:
                 return
             time.sleep(RESTART_SECONDS)
@@ -163,8 +165,9 @@ class RemotePipeline:
             send_frame(ours, self._start)
             hearing.start()
             self._send(ours)
-            ours.shutdown(socket.SHUT_WR)
         finally:
+            with suppress(OSError):
+                ours.shutdown(socket.SHUT_WR)  # a writer that lives stores what it has, and ends
             if hearing.ident is not None:
                 hearing.join(timeout=60)
             ours.close()
@@ -183,12 +186,21 @@ class RemotePipeline:
             if seen is None:
                 send_frame(wire, HURRY)
                 continue
-            if isinstance(seen, Request | Response) and seen.body:
-                send_frame(wire, _encode(msgspec.structs.replace(seen, body=b"")), seen.body)
-            else:
-                send_frame(wire, _encode(seen))
+            parts = written(seen)
+            if parts is not None:
+                send_frame(wire, *parts)
             with self._changed:
+                if parts is None:
+                    self._give_up(seen)
                 self._unsent -= 1
+
+    def _give_up(self, seen: Observation) -> None:
+        log.error("lost observation id=%.100s: it cannot be written down", seen.id)
+        del self._kept[len(self._kept) - self._unsent]
+        self._bytes -= weight(seen)
+        self._dropped += 1
+        self._passed += 1
+        self._changed.notify_all()
 
     def _hear(self, wire: socket.socket) -> None:
         try:
@@ -214,6 +226,16 @@ class RemotePipeline:
                 self._publish(seq, read_rows(body) if body else None, after)
             case _:
                 log.warning("the writer said something unknown keys=%s", sorted(message))
+
+
+def written(seen: Observation) -> tuple[bytes, bytes] | None:
+    """Head and body as they are sent; None for what no store could hold."""
+    try:
+        if isinstance(seen, Request | Response) and seen.body:
+            return _encode(msgspec.structs.replace(seen, body=b"")), seen.body
+        return _encode(seen), b""
+    except (UnicodeError, msgspec.MsgspecError, OverflowError):
+        return None
 
 
 def read_rows(body: bytes) -> Rows:
@@ -285,7 +307,13 @@ def serve_writer(connection: socket.socket, make: Make) -> None:
             if head == HURRY:
                 pipeline.hurry()
                 continue
-            seen = _heads.decode(head)
+            try:
+                seen = _heads.decode(head)
+            except msgspec.MsgspecError:  # sent again, it would end us again
+                log.exception("lost an observation that could not be read on its way")
+                pipeline.dropped += 1
+                tell(1)
+                continue
             pipeline.put(msgspec.structs.replace(seen, body=body) if body else seen)
     finally:
         stop.set()

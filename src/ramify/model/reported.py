@@ -1,9 +1,10 @@
 """Records on their way from a program to a server, as JSON: `{"records": [{"id", "at", "format", "body", …}]}`."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ramify.model.audit import FORMAT as AUDIT
 from ramify.model.ids import digest, observation_id
@@ -14,7 +15,7 @@ class Sent(Struct, frozen=True, forbid_unknown_fields=True):
     """One record. `body` is the text of the line, verbatim; without a project, the server's own is taken."""
 
     id: str
-    at: int
+    at: Annotated[int, Meta(ge=-(1 << 62), le=1 << 62)]  # what every engine can hold
     source: str
     format: str
     body: str
