@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,12 +26,12 @@ from ramify.rebuild import rebuild
 from ramify.storage import clickhouse_schema, clickhouse_views
 from ramify.storage.base import Bounds, Changes, Kept, StoreDown
 from ramify.storage.clickhouse import ClickHouse, open_clickhouse
-from ramify.storage.sqlite import open_sqlite
+from ramify.storage.sqlite import Sqlite, open_sqlite
 from tests import test_forgetting as forgetting
-from tests.contracts.engines import derived, difference, log_of, seen_stories, server, told
+from tests.contracts.engines import derived, difference, log_of, seen_stories, server
 
 STORE = "crew"  # whose name chooses the first shard, the one with two copies
-COPY = "SELECT count(), sum(cityHash64(space, key, moment, id, doc, place)) FROM `{0}`.entries_local FINAL WHERE space NOT IN ('turns', 'news')"
+ENTRIES = "SELECT count(), sum(cityHash64(space, key, moment, id, doc, place)) FROM `{0}`.entries_local FINAL WHERE space NOT IN ('turns', 'news')"
 CONTENTS = "SELECT count(), sum(cityHash64(id, head, payload)) FROM `{0}`.contents_local FINAL"
 
 
@@ -57,8 +58,18 @@ def test_what_decides_stands_on_one_shard_and_what_is_large_on_all() -> None:
 def cluster() -> Iterator[clickhouse.Cluster]:
     with TemporaryDirectory(dir=clickhouse.quick_folder()) as folder:
         made = clickhouse.Cluster(Path(folder))
+        made.prepare(STORE)
         yield made
         made.kill()
+
+
+@pytest.fixture(scope="module")
+def pair(cluster: clickhouse.Cluster) -> Iterator[tuple[ClickHouse, Sqlite]]:
+    """One store for all questions, and a file that is told the same."""
+    store, same = opened(cluster, STORE), open_sqlite("memory:")
+    yield store, same
+    store.close()
+    same.close()
 
 
 def opened(cluster: clickhouse.Cluster, database: str) -> ClickHouse:
@@ -76,75 +87,64 @@ def opened(cluster: clickhouse.Cluster, database: str) -> ClickHouse:
 def on_nodes(cluster: clickhouse.Cluster, query: str) -> list[list[tuple[object, ...]]]:
     found = []
     for node in cluster.nodes:
-        client = clickhouse_connect.get_client(host="127.0.0.1", port=node.port)
-        found.append([tuple(row) for row in client.query(query).result_rows])
-        client.close()
+        with closing(clickhouse_connect.get_client(host="127.0.0.1", port=node.port)) as client:
+            found.append([tuple(row) for row in client.query(query.format(STORE)).result_rows])
     return found
 
 
-def record(number: int, body: bytes = b"") -> Record:
-    return Record(f"obs_{number}", "default", number, "test", "lines", str(number), body)
+def records(number: int) -> list[Kept]:
+    """Of several conversations, so that both shards get some."""
+    return [Kept(Record(f"obs_{number}-{some}", "default", some, "test", "lines", "", b"said once"), belongs=str(some)) for some in range(8)]
 
 
-def test_a_store_over_two_shards_is_the_store_of_one_server(cluster: clickhouse.Cluster) -> None:
-    """Written, read, searched, asked in SQL, derived again and forgotten."""
-    cluster.prepare("pair")
-    store = opened(cluster, "pair")
-    seen = [*seen_stories()[-40:], *forgetting.secret("xylophonic"), *forgetting.secret("marzipan")]
-    same = forgetting.told(open_sqlite("memory:"), seen)
-    forgetting.told(store, seen)
-    assert log_of(store) == log_of(same) == seen
-    assert [store.observation(one.id) for one in seen[::9]] == seen[::9]
+def test_nodes_that_are_killed_under_load_lose_nothing(cluster: clickhouse.Cluster, pair: tuple[ClickHouse, Sqlite]) -> None:
+    """One of two copies, the other one, and the only node of a shard. `make soak` does it for longer, with a server and its clients."""
+    store, same = pair
+    for number, node in enumerate(cluster.nodes[:3]):
+        seen = forgetting.secret(f"word{number}")
+        with pytest.raises(StoreDown), store.exclusive():
+            node.kill()  # between taking a turn and writing in it
+            store.append(records(number), Changes())
+        with pytest.raises(StoreDown):
+            Ingest(store).step(seen)
+        assert store.seq() == same.seq()
+        node.start()
+        for one in pair:
+            one.append(records(number), Changes())
+            Ingest(one).step(seen)
+    assert log_of(store) == log_of(same)
     assert difference(derived(store), derived(same)) == []
-    held = [counted[0][0] for counted in on_nodes(cluster, "SELECT count() FROM `pair`.contents_local")]
+    for query in (ENTRIES, CONTENTS):
+        copies = on_nodes(cluster, query)
+        assert copies[0] == copies[1]
+
+
+def test_a_store_over_two_shards_is_the_store_of_one_server(cluster: clickhouse.Cluster, pair: tuple[ClickHouse, Sqlite]) -> None:
+    """Written, read, searched, asked in SQL, derived again and forgotten."""
+    store, same = pair
+    seen = [*seen_stories()[-16:], *forgetting.secret("xylophonic"), *forgetting.secret("marzipan")]
+    for one in pair:
+        forgetting.told(one, seen)
+        Indexer(one).catch_up()
+    assert log_of(store) == log_of(same)
+    assert store.observation(seen[9].id) == seen[9]
+    held = [counted[0][0] for counted in on_nodes(cluster, "SELECT count() FROM `{0}`.contents_local")]
     assert held[0] == held[1] > 0
     assert held[2] > 0  # both shards have their part
     assert held[3] == 0
-    for one in (store, same):
-        Indexer(one).catch_up()
-    for words in ('"xylophonic"', '"question"', '"marzipan question"'):
+    for words in ('"xylophonic"', '"marzipan question"'):
         assert len(store.search.find(words, 99, None)) == len(same.search.find(words, 99, None)) > 0
     for view in ("ramify_tasks", "ramify_model_calls", "ramify_tool_calls", "ramify_links", "ramify_usage"):
         count = f"SELECT count(*) FROM {view}"
         assert store.sql(count, Bounds()).rows == same.sql(count, Bounds()).rows
-    rebuild(store, Rules(), Prices(), False, lambda done, total: None)
+    for one in pair:
+        rebuild(one, Rules(), Prices(), False, lambda done, total: None)
     assert difference(derived(store), derived(same)) == []
-    [row] = [row for row in store.docs("conversations") if isinstance(row, Conversation) and row.session == "xylophonic-session"]
-    answer = forgetting.going(store, frozenset(aliases(store, row.id)))
-    assert (answer["observations"], answer["left"]) == (16, "")
-    left = [one for one in seen if "xylophonic" not in one.id]
-    assert log_of(store) == left
-    assert difference(forgetting.settled(store), forgetting.settled(forgetting.told(open_sqlite("memory:"), left))) == []
-    raw = repr(on_nodes(cluster, "SELECT head, payload FROM `pair`.contents_local")) + repr(on_nodes(cluster, "SELECT words FROM `pair`.texts_local"))
+    for one in pair:
+        [row] = [row for row in one.docs("conversations") if isinstance(row, Conversation) and row.session == "xylophonic-session"]
+        answer = forgetting.going(one, frozenset(aliases(one, row.id)))
+        assert (answer["observations"], answer["left"]) == (16, "")
+    assert log_of(store) == log_of(same)
+    assert difference(forgetting.settled(store), forgetting.settled(same)) == []
+    raw = repr(on_nodes(cluster, "SELECT head, payload FROM `{0}`.contents_local")) + repr(on_nodes(cluster, "SELECT words FROM `{0}`.texts_local"))
     assert ("xylophonic" in raw, "marzipan" in raw) == (False, True)
-    store.close()
-    same.close()
-
-
-def test_nodes_that_are_killed_under_load_lose_nothing(cluster: clickhouse.Cluster) -> None:
-    """One of two copies, the other one, and the only node of a shard. `make soak` does it for longer, with a server and its clients."""
-    cluster.prepare(STORE)
-    store = opened(cluster, STORE)
-    seen = seen_stories()[:70]
-    told(store, seen[:30])
-    for node, at in zip(cluster.nodes[:3], (30, 40, 50), strict=True):
-        node.kill()
-        with pytest.raises(StoreDown):
-            Ingest(store).step(seen[at : at + 10])
-        assert store.count("observations") == at
-        node.start()
-        Ingest(store).step(seen[at : at + 10])
-    told(store, seen[60:])
-    for number, node in enumerate(cluster.nodes[:3]):  # between taking a turn and writing in it
-        with pytest.raises(StoreDown), store.exclusive():
-            node.kill()
-            store.append([Kept(record(100 * number + some, b"said once")) for some in range(20)], Changes())
-        node.start()
-        store.append([Kept(record(100 * number + some, b"said once")) for some in range(20)], Changes())
-    assert [one.id for one in log_of(store)[70:]] == [f"obs_{100 * number + some}" for number in range(3) for some in range(20)]
-    assert log_of(store)[:70] == seen
-    assert difference(derived(store), derived(told(open_sqlite("memory:"), seen))) == []
-    store.close()
-    for query in (COPY, CONTENTS):
-        copies = on_nodes(cluster, query.format(STORE))
-        assert copies[0] == copies[1]
