@@ -29,18 +29,22 @@ from ramify.capture.chosen import by_pattern, by_rule, by_text, chosen
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.redact import VERSION
 from ramify.cli.main import main
+from ramify.forgetting import Note as Gone
+from ramify.forgetting import Wish, forget
 from ramify.indexing import Indexer
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
+from ramify.model.entity import Call
+from ramify.model.ids import call_id
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Correction, Observation, Request, Response
 from ramify.protocols.adcp import redact as adcp
-from ramify.rebuild import BATCH, rebuild
+from ramify.rebuild import BATCH, rebuild, replay
 from ramify.redacting import Order, look, notes, redact
 from ramify.redaction import RULES, Search
 from ramify.settings import Settings
 from ramify.spool import Spool
-from ramify.storage.base import Store
+from ramify.storage.base import Store, StoreDown
 from ramify.storage.sqlite import open_sqlite
 from ramify.wiring import open_store, prices_of
 from tests.capture.secret_formats import FORMATS, planted
@@ -381,6 +385,37 @@ def test_cleaning_beside_a_writer_misses_nothing(engine: str, tmp_path: Path) ->
     assert [one for _, one in writing.observations()] == [one for _, one in other.observations()]
     writing.close()
     cleaning.close()
+
+
+class Wholly:
+    """Nothing is one: the whole log is derived."""
+
+
+@pytest.mark.parametrize("act", [cleaned, lambda store: rebuild(store, Rules(), Prices(), False, quiet)], ids=["redact", "rebuild"])
+def test_what_is_forgotten_meanwhile_does_not_come_back(act: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By another process, between the reading and the turn of this one."""
+    url = f"sqlite:{tmp_path}/store.db"
+    store, other = filled(open_sqlite(url), everywhere()), open_sqlite(url)
+    call = store.load("calls", call_id("obs_all0"))
+    assert isinstance(call, Call)
+
+    def replayed(log: Store, ingest: Ingest, after: int, *given: Any) -> int:
+        last = replay(log, ingest, after, *given)
+        if not after:
+            forget(other, Rules(), Prices(), Wish(frozenset({call.conversation})), Gone(1, "test"), quiet)
+        return last
+
+    for module in ("ramify.redacting", "ramify.rebuild"):
+        monkeypatch.setattr(f"{module}.replay", replayed)
+    monkeypatch.setattr("ramify.redacting.Near", Wholly)
+    with pytest.raises(StoreDown, match="forgotten meanwhile"):
+        act(store)
+    monkeypatch.undo()
+    act(store)
+    assert store.load("calls", call_id("obs_all0")) is None
+    assert store.load("calls", call_id("obs_all1")) is not None
+    store.close()
+    other.close()
 
 
 KILLED = """

@@ -24,7 +24,7 @@ from ramify.model.audit import is_audit
 from ramify.model.entity import TABLES, Call, Entity
 from ramify.model.moment import iso
 from ramify.model.observation import Correction, Observation
-from ramify.rebuild import Progress, moved_keys, replay, side_by_side
+from ramify.rebuild import Progress, check_none_forgotten, moved_keys, replay, side_by_side
 from ramify.storage.base import Changes, Ref, Store, StoreDown
 from ramify.storage.sqlite import Sqlite
 from ramify.storage.sweeping import sweep
@@ -72,10 +72,12 @@ class Going:
         self.ids: list[str] = []
         self.counts: dict[str, int] = dict.fromkeys(sorted(wish.ids), 0)
         self.projects: dict[str, str] = {}
+        self.read = 0
         self.shared = 0
         self.bytes = 0
 
     def takes(self, seen: Observation) -> bool:
+        self.read += 1
         owners = self._belonging.of(seen)
         taken = self._wish.takes(seen, owners)
         if taken:
@@ -205,6 +207,7 @@ def _without(
     last = replay(store, ingest, 0, progress, going.rest)
     with store.exclusive():
         replay(store, ingest, last, progress, going.rest)
+        check_none_forgotten(store, going.read)
         store.search.clear()  # first: an empty index fills itself, a wrong one stays wrong
         store.forget(going.ids)
         put_difference(store, scratch)

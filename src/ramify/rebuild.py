@@ -9,7 +9,7 @@ from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
 from ramify.model.entity import Call, Entity, Task, ToolCall
 from ramify.model.observation import Observation
-from ramify.storage.base import Store
+from ramify.storage.base import Store, StoreDown
 from ramify.storage.sqlite import Sqlite
 
 BATCH = 200
@@ -28,10 +28,11 @@ def rebuild(store: Store, rules: Rules, prices: Prices, dry_run: bool, progress:
     with tempfile.TemporaryDirectory(prefix="ramify-rebuild-", dir=_folder(store)) as folder:
         scratch = Sqlite("scratch", str(Path(folder) / "scratch.db"), durable=False)
         try:
-            ingest = Ingest(scratch, rules, prices, log=store)
-            last = replay(store, ingest, 0, progress)
+            ingest, whole = Ingest(scratch, rules, prices, log=store), Whole()
+            last = replay(store, ingest, 0, progress, whole.kept)
             with store.exclusive():  # what came meanwhile, and then nothing more until the new rows are in place
-                last = replay(store, ingest, last, progress)
+                last = replay(store, ingest, last, progress, whole.kept)
+                check_none_forgotten(store, whole.read)
                 moved, same = differences(store, scratch)
                 if not dry_run:
                     store.search.clear()  # first: an empty index fills itself, a wrong one stays wrong
@@ -43,6 +44,23 @@ def rebuild(store: Store, rules: Rules, prices: Prices, dry_run: bool, progress:
 
 def _folder(store: Store) -> str | None:
     return str(Path(store.path).parent) if store.path else None
+
+
+class Whole:
+    """All of the log is kept, and counted."""
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    def kept(self, seen: Observation) -> Observation | None:
+        self.read += 1
+        return seen
+
+
+def check_none_forgotten(store: Store, read: int) -> None:
+    """Another process may have forgotten what was read here before it was this one's turn: rows of it must not come back."""
+    if store.count("observations") != read:
+        raise StoreDown("something was forgotten meanwhile")
 
 
 def as_it_is(seen: Observation) -> Observation | None:

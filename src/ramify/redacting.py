@@ -29,7 +29,7 @@ from ramify.protocols.anthropic.bodies import Reading
 from ramify.protocols.model_api import is_model_call
 from ramify.protocols.sam import decode as sam
 from ramify.protocols.sam.layout import Pieces
-from ramify.rebuild import Progress, replay
+from ramify.rebuild import Progress, check_none_forgotten, replay
 from ramify.redaction import RULES, Search, is_clean
 from ramify.storage.base import Kept, Store, StoreDown
 from ramify.storage.sqlite import Sqlite
@@ -210,6 +210,7 @@ def _wholly(store: Store, ingest: Ingest, order: Order, found: Found, progress: 
         with store.exclusive():
             found.read_on(quiet)
             replay(store, ingest, last, progress, found.kept)
+            check_none_forgotten(store, found.read)
             _rewrite(store, found)
             put_difference(store, scratch)
             _remember(store, order, found)
