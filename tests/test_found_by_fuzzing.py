@@ -9,6 +9,7 @@ from ramify.app import Ramify
 from ramify.capture.a2a.cards import rewrite
 from ramify.capture.log_file import HEADER
 from ramify.model.mistake import UserMistake
+from ramify.model.moment import FIRST, LAST, iso
 from ramify.web.app import FILTER
 from ramify.web.route import read_value
 
@@ -28,6 +29,11 @@ def test_a_word_that_is_no_word_is_an_unreadable_line(format: str, line: dict[st
     ramify = Ramify.open("memory:")
     assert ramify.import_paths([path], format, lambda done, total: None)["unreadable_count"] == 1
     ramify.close()
+
+
+def test_a_date_outside_of_the_calendar_is_shown_at_its_edge() -> None:
+    assert (iso(1 << 62), iso(LAST), iso(0)) == ("9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999Z", None)
+    assert iso(-(1 << 62)) == iso(FIRST)
 
 
 def test_half_a_character_in_a_card_stays_one() -> None:
