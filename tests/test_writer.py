@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -9,10 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+import pytest
 
+from ramify import writer
 from ramify.settings import Settings
 from ramify.storage.sqlite import open_sqlite
-from ramify.writer import RemotePipeline, Rows
+from ramify.writer import RemotePipeline, Rows, send_frame
 from tests import story
 
 
@@ -55,6 +58,22 @@ def test_what_is_put_is_stored_linked_and_published(tmp_path: Path) -> None:
     assert stored(tmp_path) == len(seen)
     tables = {table for _, rows in published for table, _ in rows}
     assert {"calls", "tasks", "tools", "conversations"} <= tables
+
+
+def test_an_acknowledgement_that_is_quicker_than_the_sender_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is stopped just after it has sent something: the writer has stored it long before the server goes on."""
+
+    def then_stopped(wire: socket.socket, head: bytes, body: bytes = b"") -> None:
+        send_frame(wire, head, body)
+        time.sleep(0.4)
+
+    monkeypatch.setattr(writer, "send_frame", then_stopped)
+    remote, _ = started(tmp_path)
+    seen = [one for line in story.exchanges("anthropic", "linear") for one in line][:2]
+    for one in seen:
+        assert remote.wait(remote.put(one), 20)
+    assert remote.state()["waiting"] == 0
+    remote.close()
 
 
 def test_what_cannot_be_written_down_is_lost_alone(tmp_path: Path) -> None:

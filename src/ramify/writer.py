@@ -187,12 +187,12 @@ class RemotePipeline:
                 send_frame(wire, HURRY)
                 continue
             parts = written(seen)
-            if parts is not None:
-                send_frame(wire, *parts)
             with self._changed:
                 if parts is None:
                     self._give_up(seen)
-                self._unsent -= 1
+                self._unsent -= 1  # before it goes: its acknowledgement may be here before we get on
+            if parts is not None:
+                send_frame(wire, *parts)
 
     def _give_up(self, seen: Observation) -> None:
         log.error("lost observation id=%.100s: it cannot be written down", seen.id)

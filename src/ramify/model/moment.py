@@ -3,11 +3,14 @@
 from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999  # of the years that can be written: 1 and 9999
 
 
 def iso(at: int | None) -> str | None:
+    """What lies outside of the calendar is shown at its edge: one wrong date must not take a whole list with it."""
     if not at:
         return None
+    at = min(max(at, FIRST), LAST)
     return (EPOCH + timedelta(microseconds=at)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

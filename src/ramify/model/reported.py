@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from ramify.model.audit import FORMAT as AUDIT
 from ramify.model.ids import digest, observation_id
+from ramify.model.moment import FIRST, LAST
 from ramify.model.observation import Record
 
 
@@ -15,7 +16,7 @@ class Sent(Struct, frozen=True, forbid_unknown_fields=True):
     """One record. `body` is the text of the line, verbatim; without a project, the server's own is taken."""
 
     id: str
-    at: Annotated[int, Meta(ge=-(1 << 62), le=1 << 62)]  # what every engine can hold
+    at: Annotated[int, Meta(ge=FIRST, le=LAST)]
     source: str
     format: str
     body: str

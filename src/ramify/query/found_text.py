@@ -14,7 +14,7 @@ from ramify.query import told
 from ramify.query.content import Content, parse
 from ramify.query.errors import BadQuestion
 from ramify.query.filter import BadFilter, Filter, Said, read_filter
-from ramify.query.lists import KEPT_IN, clock, finding
+from ramify.query.lists import KEPT_IN, clock, finding, quoted
 from ramify.query.meaning import ORDER, meaning
 from ramify.storage.base import Ask, Store, Test, Words
 
@@ -98,10 +98,6 @@ class Narrowed:
         ask = Ask(ORDER[table], limit=len(ids) + 1)
         mine = Test("id", "is", tuple(sorted(ids)))
         return {row.id for row in self.store.sift(table, ask, [mine, *tests], len(ids)).rows} if ids else set()
-
-
-def quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
 
 
 def _item(store: Store, content: Content, words: Words, terms: list[str], call: Call | None) -> dict[str, Any] | None:

@@ -89,8 +89,12 @@ def text_tests(store: Store, found: Meaning) -> list[Test]:
     return tests + [Test("id", "is", calls_with(store, [said.text]), negated=True) for said in found.said if said.negated]
 
 
+def quoted(text: str) -> str:
+    return '"' + text.replace('"', '""').replace("\0", " ") + '"'  # no engine reads beyond a NUL
+
+
 def calls_with(store: Store, texts: Sequence[str]) -> tuple[str, ...]:
-    query = " ".join('"' + text.replace('"', '""') + '"' for text in texts)
+    query = " ".join(quoted(text) for text in texts)
     hits = [words for _, words in store.search.find(query, HITS, None)]
     found = dict.fromkeys(words.call for words in hits if words.side in WIRE)
     for side, table in KEPT_IN.items():

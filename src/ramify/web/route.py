@@ -89,6 +89,8 @@ def read_value(parameter: Parameter, text: str) -> int | bool | str:
         if text.lower() not in BOOLEANS:
             raise UserMistake(wrong, "Write true or false")
         return BOOLEANS[text.lower()]
+    if "\0" in text:
+        raise UserMistake(wrong, "Leave the NUL out: no store can be asked for it")
     if parameter.choices and text not in parameter.choices:
         raise UserMistake(wrong, f"Write one of: {', '.join(parameter.choices)}")
     return text

@@ -54,7 +54,15 @@ def rewrite(body: bytes, base: str, ours: str) -> Rewritten:
             continue
         for interface, member in interfaces(card):
             changed |= redirect(interface, member, base, ours, warnings)
-    return Rewritten(json.dumps(document, ensure_ascii=False).encode() if changed else body, tuple(warnings), found)
+    return Rewritten(written(document) if changed else body, tuple(warnings), found)
+
+
+def written(document: object) -> bytes:
+    """As agents write it; half a character, which only an escape can tell, stays one."""
+    try:
+        return json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(document).encode()
 
 
 def cards_in(document: object) -> Iterator[Card]:

@@ -20,7 +20,7 @@ def sort_of(line: Line) -> str:
         return "event"
     if line.get("objectType") is not None:
         return "object"
-    if line.get("kind") in KINDS:
+    if text(line.get("kind")) in KINDS:
         return "record"
     raise BadLine("has neither eventType nor objectType, and no kind that is known")
 
@@ -93,7 +93,7 @@ def kept(line: Line, *names: str) -> Line:
 
 def from_activity(line: Line) -> Line:
     activity = table(line.get("activity"))
-    if activity.get("type") not in ACTIVITIES:
+    if text(activity.get("type")) not in ACTIVITIES:
         raise BadLine("activity.type is no activity that is known")
     view = common(line, text(activity.get("agent_id")), text(activity.get("operation_id")))
     own = text(activity.get("operation_id"))
