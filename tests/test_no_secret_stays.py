@@ -98,6 +98,14 @@ async def answers(server: Server) -> bytes:
         return b"\n".join([await (await http.get(f"{server.address}/api/{question}")).read() for question in asked])
 
 
+async def indexed(server: Server) -> None:
+    """The index fills itself behind the writer, and rests for seconds where the store was locked."""
+    for _ in range(150):
+        if ((await server.ask("search?q=before")) or {"items": []})["items"]:
+            return
+        await asyncio.sleep(0.2)
+
+
 def told_by(server: Server, *words: str) -> bytes:
     ran = subprocess.run([sys.executable, "-m", "ramify", *words, "--store", server.store], capture_output=True, timeout=120)
     return ran.stdout + ran.stderr
@@ -117,6 +125,7 @@ async def test_no_secret_stays_in_the_store_the_spool_the_log_or_an_answer(tmp_p
         await talk(server.port, b"GET /v1/x HTTP/1.1\r\nHost: x\r\nAuthorization: " + PLANTED[0].secrets[0].encode() + b"\x00\r\n\r\n")
         said = await answers(server)
         task = ((await server.ask("calls")) or {})["items"][0]["task"]
+        await indexed(server)
         running = files(tmp_path)
         server.end(signal.SIGTERM)
     assert len(upstream.requests) >= 4
