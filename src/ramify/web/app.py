@@ -139,7 +139,7 @@ ROUTES = (
     Route("POST", "/api/reconcile", "write", events.reconciled, "Ask the agents about the session's open tasks", "Reconciled"),
     Route("GET", "/api/all/operations", "read", operator.operations, "Operations of every session, last updated first", "[Operation]",
           (SESSION, PROJECT, FILTER, *PAGE)),
-    Route("GET", "/api/all/operations/{id}", "read", operator.operation, "One operation of any session, with its tasks as trees", "Tree"),
+    Route("GET", "/api/all/operations/{id}", "read", operator.operation, "One operation of any session, with its tasks as trees", "Tree|TaskTree"),
     Route("GET", "/api/all/events", "read", operator.events, "Events of every session, newest first", "[LoggedEvent]",
           (*event_questions.EQUAL, SESSION, PROJECT, *PAGE)),
     Route("POST", "/api/all/reconcile", "write", events.reconciled_all, "Ask the agents about every open task, and look for those nobody has shown",
