@@ -97,6 +97,11 @@ class Hub:
     def start_at(self, seq: int) -> None:
         self._forgotten = self._reached = seq
 
+    @property
+    def reached(self) -> int:
+        """How far the log goes, as far as was told."""
+        return self._reached or 0
+
     def has_reached(self, seq: int) -> bool:
         return self._reached is not None and self._reached >= seq
 

@@ -263,6 +263,7 @@ class Served(Ramify):
         state = self.pipeline.state()
         room = self._room(state)
         return {
+            "seq": self._hub.reached,
             "status": "degraded" if state["problem"] or state["lost"] or self._is_full() else "ok",
             "version": version(),
             "uptime_s": round(time.monotonic() - self.started, 3),

@@ -402,6 +402,8 @@ def columns_of(entries: dict[Place, dict[str, Any]], version: int) -> dict[str, 
 
 def words(problem: BaseException) -> str:
     """One line, without the driver's preface, and without the address: it may hold a password."""
+    if isinstance(problem.__cause__, HTTPError):  # the driver repeats the whole address of the question
+        return f"the server does not answer: {str(getattr(problem.__cause__, 'reason', problem.__cause__)).rpartition(': ')[2]}"
     text = re.sub(r"https?://\S+", "the server", str(problem)).strip().split("\n", 1)[0]
     text = re.sub(r"^.*?DB::Exception: ", "", text)
     return re.sub(r" \((?:version|for url) .*$", "", text)[:300] or type(problem).__name__

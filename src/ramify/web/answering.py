@@ -38,7 +38,7 @@ def serving(route: Route) -> Serve:
         asked = Asked(seen(request), request.match_info, given, body)
         packed = "gzip" in request.headers.get("accept-encoding", "")
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(request.app[EXECUTOR], answered, respond, asked, packed)
+        return await loop.run_in_executor(request.app[EXECUTOR], answered, respond, asked, packed, route.apart)
 
     return serve
 
@@ -60,14 +60,14 @@ async def bounded_body(request: web.Request, largest: int) -> bytes:
     return bytes(body)
 
 
-def answered(respond: Respond, asked: Asked, packed: bool) -> web.Response:
+def answered(respond: Respond, asked: Asked, packed: bool, apart: bool) -> web.Response:
     # The number is read first: what is stored while the answer is put together is then sent again by the live
     # feed, never left out.
-    seq = asked.ramify.questions.seq()
+    numbered = {} if apart else {"seq": asked.ramify.questions.seq()}
     answer = respond(asked)
     if isinstance(answer, Download):
         return download(answer)
-    return document({"seq": seq, **answer}, packed)
+    return document({**numbered, **answer}, packed)
 
 
 def document(answer: Answer, packed: bool) -> web.Response:

@@ -114,7 +114,7 @@ ROUTES = (
     Route("GET", "/api/compare", "read", insights.compare, "Two runs side by side: where they part, and what that cost", "Comparison", (LEFT, RIGHT)),
     Route("GET", "/api/stats", "read", insights.stats, "Totals; sums by day, project, agent, model or tool", "Stats|Statistics",
           (SUMMED, SINCE_DAY, UNTIL_DAY, PROJECT, ROWS)),
-    Route("GET", "/api/health", "read", overview.health, "How the server is", "Health"),
+    Route("GET", "/api/health", "read", overview.health, "How the server is", "Health", apart=True),
     Route("GET", "/api/alive", "open", metrics.alive, "Whether the process lives", "Alive"),
     Route("GET", "/api/ready", "open", metrics.ready, "Whether traffic may come", "Ready"),
     Route("GET", "/metrics", "read", metrics.metrics, "Figures for a monitoring system, as Prometheus reads them", ""),

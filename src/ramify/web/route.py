@@ -51,6 +51,7 @@ class Route(NamedTuple):
     parameters: tuple[Parameter, ...] = ()
     takes: str = ""  # the shape of its body, likewise
     act: str = ""  # what the audit calls it; "": whoever asks this leaves no trace
+    apart: bool = False  # answers while the store is away as well, and says by itself how far the log goes
 
 
 LIMIT = Parameter("limit", "integer", "how many items at most", 50, least=1, most=MOST)

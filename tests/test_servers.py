@@ -1,4 +1,4 @@
-"""Servers on one PostgreSQL: they hear of each other, and none of them minds when the database is away."""
+"""Servers on one database: they hear of each other, and none of them minds when it is away."""
 
 import asyncio
 import json
@@ -22,9 +22,10 @@ from ramify.ingest import Prices
 from ramify.linking.world import Rules
 from ramify.model.prices import PRICES, PRICES_VERSION
 from ramify.rebuild import rebuild
+from ramify.web.overview import AWAY
 from ramify.wiring import open_store, pricer
-from tests import postgres
-from tests.contracts.engines import derived, difference, schema_of
+from tests import clickhouse, postgres
+from tests.contracts.engines import ENGINES, derived, difference, log_of
 
 
 @pytest.fixture(autouse=True)
@@ -32,20 +33,29 @@ def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
 
-@pytest.fixture(autouse=True)
-def present() -> None:
-    if why := postgres.missing():
+@pytest.fixture(params=["postgres", "clickhouse"])
+def engine(request: pytest.FixtureRequest) -> str:
+    if why := ENGINES[request.param].missing:
         assert not os.environ.get("CI"), why
         pytest.skip(why)
+    return str(request.param)
 
 
 @pytest.fixture
-def own_cluster() -> Iterator[postgres.Cluster]:
-    """Not in pytest's folder, which is closed to the user that the server runs as."""
-    with TemporaryDirectory(prefix="ramify-postgres-") as folder:
-        made = postgres.Cluster(Path(folder) / "cluster")
+def address(engine: str, tmp_path: Path) -> str:
+    return ENGINES[engine].address(tmp_path)
+
+
+@pytest.fixture
+def own(engine: str) -> Iterator[postgres.Cluster | clickhouse.Server]:
+    """One that may be killed. Not in pytest's folder, which is closed to the user that PostgreSQL runs as."""
+    with TemporaryDirectory(prefix="ramify-own-") as folder:
+        made = postgres.Cluster(Path(folder) / "own") if engine == "postgres" else clickhouse.Server(Path(folder) / "own")
         yield made
-        made.stop()
+        made.kill()
+
+
+only_postgres = pytest.mark.parametrize("engine", ["postgres"], indirect=True)
 
 
 @asynccontextmanager
@@ -69,10 +79,10 @@ async def balancer(ports: list[int]) -> AsyncIterator[str]:
         yield f"http://{host}:{port}"
 
 
-async def test_what_one_server_sees_the_other_shows_live(tmp_path: Path) -> None:
-    store = schema_of(tmp_path)
+@only_postgres
+async def test_what_one_server_sees_the_other_shows_live(tmp_path: Path, address: str) -> None:
     async with serving(script(0.1)) as upstream:
-        one, other = (Server(tmp_path, upstream.url, store=store) for _ in range(2))
+        one, other = (Server(tmp_path, upstream.url, store=address) for _ in range(2))
         await one.start()
         await other.start()
         heard: list[str] = []
@@ -122,8 +132,8 @@ class Reader:
                     self.known[kind, change[kind]["id"]] = change[kind]
 
 
-async def test_a_reader_that_goes_from_server_to_server_misses_nothing(tmp_path: Path) -> None:
-    address = schema_of(tmp_path)
+@only_postgres
+async def test_a_reader_that_goes_from_server_to_server_misses_nothing(tmp_path: Path, address: str) -> None:
     async with serving(script(0.1)) as upstream, aiohttp.ClientSession() as http:
         servers = [Server(tmp_path, upstream.url, store=address) for _ in range(2)]
         for server in servers:
@@ -151,9 +161,8 @@ async def test_a_reader_that_goes_from_server_to_server_misses_nothing(tmp_path:
     assert {place: reader.known[place]["status"] for place in shown if place in reader.known} == shown
 
 
-async def test_two_servers_with_one_session_between_them_give_the_tree_of_one(tmp_path: Path) -> None:
+async def test_two_servers_with_one_session_between_them_give_the_tree_of_one(tmp_path: Path, address: str) -> None:
     """Each session's calls go to whichever server comes next, as behind a balancer."""
-    address = schema_of(tmp_path)
     async with serving(script(0.1)) as upstream:
         servers = [Server(tmp_path, upstream.url, store=address) for _ in range(2)]
         for server in servers:
@@ -170,30 +179,35 @@ async def test_two_servers_with_one_session_between_them_give_the_tree_of_one(tm
     store.close()
 
 
-async def test_a_database_that_is_killed_under_load_costs_nothing(tmp_path: Path, own_cluster: postgres.Cluster) -> None:
+async def test_a_database_that_is_killed_under_load_costs_nothing(tmp_path: Path, own: postgres.Cluster | clickhouse.Server) -> None:
     async with serving(script(0.1)) as upstream:
-        server = Server(tmp_path, upstream.url, store=own_cluster.url)
+        server = Server(tmp_path, upstream.url, store=own.url)
         await server.start()
         load = Load(server.address, 3)
         load.start()
         await server.until(lambda health: health["capture"]["stored"] > 20)
-        await asyncio.to_thread(own_cluster.kill)
-        await asyncio.sleep(2)
-        await asyncio.to_thread(own_cluster.start)
+        await asyncio.to_thread(own.kill)
+        away = await server.until(lambda health: health["capture"]["spooled"] > 20)
+        await asyncio.to_thread(own.start)
         await asyncio.sleep(1)
         await load.stop()
         asked = sum(one.method == "POST" for one in upstream.requests)
         health = await server.until(lambda health: not health["capture"]["spooled"] and not health["capture"]["waiting"])
         server.end(signal.SIGTERM)
     assert (load.troubles, load.wrong, health["capture"]["lost"]) == (0, [], 0)
-    store = open_store(own_cluster.url)
+    assert (away["status"], health["status"], health["notices"]) == ("degraded", "ok", [])
+    assert 0 < away["seq"] < health["seq"]
+    assert away["notices"] == [AWAY]
+    store = open_store(own.url)
     assert store.count("calls") == asked
+    log = log_of(store)
+    assert len({seen.id for seen in log}) == len(log) >= 2 * asked
     store.close()
 
 
-async def test_a_server_under_load_moves_to_another_engine_and_loses_nothing(tmp_path: Path) -> None:
+@only_postgres
+async def test_a_server_under_load_moves_to_another_engine_and_loses_nothing(tmp_path: Path, address: str) -> None:
     """Copied while it serves; then clients are sent to a server on the new store, the old one ends, and the rest is copied."""
-    address = schema_of(tmp_path)
     async with serving(script(0.1)) as upstream:
         old = Server(tmp_path, upstream.url)
         new = Server(tmp_path, upstream.url, store=address)
