@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from ramify.model.mistake import UserMistake
@@ -14,6 +15,7 @@ from ramify.storage.layout import Columns, is_laid_out, lay_out
 from ramify.storage.schema import APPLICATION_ID
 
 INCREMENTAL = 2
+QUICKLY_WRITTEN = 512 * 2**20  # bytes: some seconds
 FREED_AT_ONCE = 2000  # pages
 PAGES = 4000  # of 4 KiB in the write-ahead log before it is folded back
 WRITER_CACHE, READER_CACHE = 65536, 8192  # KiB; there may be many readers
@@ -228,11 +230,15 @@ class SqliteFile:
             self.writer.execute("PRAGMA secure_delete = FAST")
 
     def shrink(self) -> None:
-        """Free pages leave the file, some at a time so that nobody waits long, and the write-ahead log is emptied.
+        """Nothing of what was deleted stays: the file is written anew where that is quick. A large one gives its free pages back,
+        some at a time so that nobody waits long, and the write-ahead log is emptied.
 
-        A file of an older version cannot shrink by steps; it is written anew, once.
+        A large file of an older version cannot shrink by steps; it is written anew, once.
         """
         if not self.path:
+            return
+        if Path(self.path).stat().st_size <= QUICKLY_WRITTEN and self._pragma("auto_vacuum") == INCREMENTAL:
+            self.write_anew()
             return
         if self._pragma("auto_vacuum") != INCREMENTAL:
             with self._lock:
