@@ -1,7 +1,7 @@
 """TypeScript types of the answers, made from the server's own: `python -m ramify.web.typescript > web/src/api/types.gen.ts`."""
 
 import types
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
@@ -46,6 +46,8 @@ def spelled(kind: Any) -> str:
     if kind in PLAIN:
         return PLAIN[kind]
     origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:  # bounds are the server's to check
+        return spelled(inner[0])
     if origin is Literal:
         return " | ".join(f'"{word}"' for word in inner)
     if origin in (Union, types.UnionType):

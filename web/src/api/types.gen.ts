@@ -823,7 +823,7 @@ export interface Sending {
 
 export interface Sent {
   id: string;
-  at: Annotated;
+  at: number;
   source: string;
   format: string;
   body: string;
