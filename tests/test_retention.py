@@ -15,10 +15,11 @@ from msgspec.structs import replace
 from ramify.app import Ramify
 from ramify.cli.main import main
 from ramify.diagnosis import checks
+from ramify.event_log import EventLog
 from ramify.forgetting import UNSWEPT, forgotten, notes
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
-from ramify.model.entity import Conversation
+from ramify.model.entity import Conversation, Task
 from ramify.model.ids import session_conversation_id
 from ramify.query.errors import NotFound
 from ramify.retaining import Size
@@ -113,6 +114,16 @@ def test_any_id_of_a_conversation_names_it(store: Store) -> None:
     keeper(store).forget(sorted(operations), "default", False, quiet)
     assert (store.count("events"), store.count("operations"), store.count("sessions")) == (0, 0, 0)
     assert store.count("calls") > 0
+
+
+def test_a_conversation_of_the_event_log_goes_by_its_own_id_and_another_session_of_the_same_operation_stays(store: Store) -> None:
+    log = EventLog(store, lambda batch: Ingest(store).step(list(batch)), "default", now)
+    event = {"eventType": "protocol_request", "operationId": "op1", "agentId": "x", "taskType": "sync", "callId": "c1"}
+    for name in ("mine", "theirs"):
+        assert log.append_many(name, [event])[0].status == "stored"
+    goes, stays = sorted({row.conversation for row in store.docs("tasks") if isinstance(row, Task)})
+    assert keeper(store).forget([goes], "default", False, quiet)["observations"] == 1
+    assert {row.conversation for row in store.docs("tasks") if isinstance(row, Task)} == {stays}
 
 
 def test_a_transcript_that_is_followed_does_not_bring_it_back(tmp_path: Path, store: Store) -> None:

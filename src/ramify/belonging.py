@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ramify import reporting
 from ramify.ingest import no_price
 from ramify.linking.keys import FOREVER
-from ramify.linking.operations.sessions import session_id
+from ramify.linking.operations.sessions import conversation_of, session_id
 from ramify.linking.world import Rules, World, key
 from ramify.model import ids
 from ramify.model.audit import is_audit
@@ -201,11 +201,23 @@ def aliases(store: Store, conversation: str) -> set[str]:
     for call in store.among("calls", "conversation", [conversation]):
         if isinstance(call, Call) and call.session:
             found.add(ids.session_conversation_id(call.project, call.session))
-    for task in store.among("tasks", "conversation", [conversation]):
-        operation = store.load("operations", task.operation) if isinstance(task, Task) and task.operation else None
-        if isinstance(operation, Operation):
-            found.add(operation.session)
+    tasks = [task for task in store.among("tasks", "conversation", [conversation]) if isinstance(task, Task) and task.operation]
+    for operation in {task.operation for task in tasks}:
+        homes = {task.home for task in tasks if task.operation == operation}
+        found |= {session.id for session in _sessions_with(store, operation) if homes & _homes(session)}
     return found
+
+
+def _sessions_with(store: Store, operation: str) -> list[EventSession]:
+    """Sessions of the event log that have an operation of this name, which is the caller's own and may be another's as well."""
+    rows = [store.load("operations", ref.id) for ref in store.refs(operation) if ref.entity == "operations"]
+    sessions = [store.load("sessions", row.session) for row in rows if isinstance(row, Operation)]
+    return [session for session in sessions if isinstance(session, EventSession)]
+
+
+def _homes(session: EventSession) -> set[str]:
+    """The conversations of its tasks, those from before it was emptied included."""
+    return {conversation_of(session.project, f"{session.id}.{epoch}") for epoch in range(session.epoch + 1)}
 
 
 def event_session(store: Store, project: str, name: str) -> str:
