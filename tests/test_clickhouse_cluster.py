@@ -23,6 +23,7 @@ from ramify.linking.world import Rules
 from ramify.model.entity import Conversation
 from ramify.model.observation import Record
 from ramify.rebuild import rebuild
+from ramify.standing import described
 from ramify.storage import clickhouse_schema, clickhouse_views
 from ramify.storage.base import Bounds, Changes, Kept, StoreDown
 from ramify.storage.clickhouse import ClickHouse, open_clickhouse
@@ -108,6 +109,8 @@ def test_nodes_that_are_killed_under_load_lose_nothing(cluster: clickhouse.Clust
         with pytest.raises(StoreDown):
             Ingest(store).step(seen)
         assert store.seq() == same.seq()
+        about = store.about()
+        assert (about.shards, about.replicas, about.answering) == (2, 3, 2)
         node.start()
         for one in pair:
             one.append(records(number), Changes())
@@ -132,6 +135,7 @@ def test_a_store_over_two_shards_is_the_store_of_one_server(cluster: clickhouse.
     assert held[0] == held[1] > 0
     assert held[2] > 0  # both shards have their part
     assert held[3] == 0
+    assert "; 3 of 3 replicas of 2 shards answer" in described(store.about(), store.size()["bytes"])
     for words in ('"xylophonic"', '"marzipan question"'):
         assert len(store.search.find(words, 99, None)) == len(same.search.find(words, 99, None)) > 0
     for view in ("ramify_tasks", "ramify_model_calls", "ramify_tool_calls", "ramify_links", "ramify_usage"):

@@ -22,10 +22,10 @@ from ramify.linking.world import Rules
 from ramify.model.entity import Conversation, Task
 from ramify.model.ids import session_conversation_id
 from ramify.query.errors import NotFound
-from ramify.retaining import Size
 from ramify.retention import Keeper, Kept, named
 from ramify.settings import load
 from ramify.spool import Spool
+from ramify.standing import Standing
 from ramify.storage.base import Store
 from ramify.storage.sqlite import open_sqlite
 from ramify.wiring import now, open_store
@@ -234,17 +234,22 @@ async def test_health_and_doctor_say_when_the_store_is_too_large(tmp_path: Path)
     store.close()
 
 
-def test_nobody_waits_for_the_size_of_a_store() -> None:
-    class Slow:
-        def size(self) -> dict[str, int]:
-            time.sleep(0.2)
-            return {"bytes": 7}
+def test_nobody_waits_to_hear_how_a_store_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_sqlite("memory:")
+    size = store.size
 
-    size = Size(Slow(), seconds=0.1)  # type: ignore[arg-type]
+    def slow() -> dict[str, int]:
+        time.sleep(0.2)
+        return size()
+
+    monkeypatch.setattr(store, "size", slow)
+    standing = Standing(store, seconds=0.1)
     began = time.monotonic()
-    assert size.bytes() == 0
+    assert (standing.bytes(), standing.engine()) == (0, None)
     assert time.monotonic() - began < 0.1
-    until(lambda: size.bytes() == 7)
+    until(lambda: standing.engine() is not None)
+    assert standing.bytes() == size()["bytes"]
+    store.close()
 
 
 def test_as_time_goes_by_whole_days_go(store: Store) -> None:

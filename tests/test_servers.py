@@ -170,7 +170,8 @@ async def test_two_servers_with_one_session_between_them_give_the_tree_of_one(tm
         async with balancer([server.port for server in servers]) as front:
             await asyncio.gather(*(play(front, 0.02, f"session-{number}") for number in range(4)))
         for server in servers:
-            await server.until(lambda health: not health["capture"]["waiting"])
+            health = await server.until(lambda health: not health["capture"]["waiting"])
+            assert health["engine"]["version"]
             server.end(signal.SIGTERM)
     store = open_store(address)
     live = derived(store)

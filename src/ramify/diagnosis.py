@@ -14,6 +14,7 @@ from ramify.redaction import RULES
 from ramify.room import LITTLE, is_nearly, part
 from ramify.settings import Settings
 from ramify.spool import glance
+from ramify.standing import BEHIND, behind, described, trouble
 from ramify.storage.base import Store, StoreDown
 from ramify.storage.schema import STEPS
 from ramify.upgrading import OLDER, deriving_notice, is_outdated, share_done
@@ -30,6 +31,7 @@ def found(check: str, status: str, message: str, hint: str = "") -> Check:
 
 def checks(store: Store, settings: Settings) -> Iterator[Check]:
     yield _store(store)
+    yield from _engine(store)
     yield from _rows(store)
     yield from _space(store)
     yield from _size(store, settings)
@@ -53,6 +55,20 @@ def _store(store: Store) -> Check:
         return found("store", "fail", f"{store.url} is damaged: {state}", hint)
     count = store.count("calls")
     return found("store", "ok", f"{store.url} opens, schema {len(STEPS)}, {count} calls, log at {store.seq()}")
+
+
+def _engine(store: Store) -> Iterator[Check]:
+    """Nothing of a store that is away: that was said."""
+    try:
+        about, taken, missing = store.about(), store.size()["bytes"], behind(store)
+    except StoreDown:
+        return
+    said, wrong = described(about, taken), trouble(about)
+    yield found("engine", "warn", f"{wrong[0]}: {said}", wrong[1]) if wrong else found("engine", "ok", said)
+    if missing > BEHIND:
+        yield found("search", "warn", f"{missing} observations of {store.seq()} cannot be searched yet", "a server that runs goes on; without one: ramify serve")
+    else:
+        yield found("search", "ok", f"search knows the log but for {missing} observations" if missing else "search knows the whole log")
 
 
 def _rows(store: Store) -> Iterator[Check]:

@@ -152,7 +152,7 @@ class Limited:
     def health(self) -> Answer:
         """Whether it is well, and nothing of what others do with it."""
         whole = self._served.health()
-        hidden = {"store": "", "upstream": "", "agents": {}, "store_bytes": 0, "store_limit": None, "findings": None, "otlp": None}
+        hidden = {"store": "", "upstream": "", "agents": {}, "store_bytes": 0, "engine": None, "store_limit": None, "findings": None, "otlp": None}
         return {**{name: whole[name] for name in ("seq", "status", "version", "uptime_s")}, **hidden, "capture": NOTHING_WAITS}
 
     def hook(self) -> None:

@@ -2,25 +2,20 @@
 
 import logging
 import os
-import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from ramify.model.mistake import UserMistake
 from ramify.settings import Settings
-from ramify.storage.base import Store, StoreDown
+from ramify.storage.base import StoreDown
 
 log = logging.getLogger("ramify")
 LOOK_SECONDS = 3600.0
-SIZE_SECONDS = 30.0
-Closed = sqlite3.ProgrammingError
 Shape = dict[str, Any]
 
 
@@ -66,26 +61,6 @@ def main() -> int:
 
 def quiet(done: int, total: int) -> None:
     pass
-
-
-class Size:
-    """How large a store is, as it was known last: whoever asks must not wait for a store that is away."""
-
-    def __init__(self, store: Store, seconds: float = SIZE_SECONDS) -> None:
-        self._store = store
-        self._seconds = seconds
-        self._until = 0.0
-        self._bytes = 0
-
-    def bytes(self) -> int:
-        if time.monotonic() >= self._until:
-            self._until = time.monotonic() + self._seconds
-            threading.Thread(target=self._look, name="ramify-size", daemon=True).start()
-        return self._bytes
-
-    def _look(self) -> None:
-        with suppress(StoreDown, Closed):
-            self._bytes = self._store.size()["bytes"]
 
 
 class Retaining:

@@ -39,10 +39,11 @@ from ramify.query.service import Answer
 from ramify.reconciling.alone import Periodic, alone
 from ramify.recording import Nowhere
 from ramify.renewal import Renewal
-from ramify.retaining import LOOK_SECONDS, Order, Retaining, Size, carry_out, quiet
+from ramify.retaining import LOOK_SECONDS, Order, Retaining, carry_out, quiet
 from ramify.retention import Kept, named
 from ramify.room import Room, free_beside, notices
 from ramify.settings import Settings, check_exposure, check_provider
+from ramify.standing import Standing
 from ramify.storage.base import Store, StoreDown
 from ramify.tokens import read_tokens
 from ramify.upgrading import deriving_notice, is_outdated
@@ -92,7 +93,7 @@ class Served(Ramify):
         self.pipeline = self._pipeline()
         self.access = Access(store, settings, now)
         self.oidc = provider_of(settings, lambda: self.settings.public_url or self.address)
-        self._size = Size(store)
+        self._standing = Standing(store)
         self.proxy: Any = None  # these are set when the server listens
         self.openai: Any = None
         self.demonstration: Any = None
@@ -272,6 +273,7 @@ class Served(Ramify):
             "agents": self.settings.a2a,
             "capture": state,
             "store_bytes": room.store,
+            "engine": self._standing.engine(),
             "store_limit": room.store_limit,
             "spool_limit": room.spool_limit,
             "disk_free": room.free,
@@ -283,7 +285,7 @@ class Served(Ramify):
 
     def _room(self, state: Answer) -> Room:
         settings = self.settings
-        return Room(self._size.bytes(), settings.store_limit, int(state["spooled_bytes"]), settings.spool_limit, free_beside(self.store.path))
+        return Room(self._standing.bytes(), settings.store_limit, int(state["spooled_bytes"]), settings.spool_limit, free_beside(self.store.path))
 
     def _notices(self) -> list[str]:
         return [] if self._renewal is None or self._renewal.over else [deriving_notice(self._renewal.share)]
@@ -298,7 +300,7 @@ class Served(Ramify):
 
     def _is_full(self) -> bool:
         limit = self.settings.store_limit
-        return bool(limit and self._size.bytes() >= limit)
+        return bool(limit and self._standing.bytes() >= limit)
 
     def stats(self) -> Answer:
         return {**self.questions.stats(), "capture": self.pipeline.state()}

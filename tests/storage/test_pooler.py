@@ -120,6 +120,7 @@ def test_who_listens_behind_it_learns_of_others_all_the_same(pooled: str) -> Non
     while not any(seq == len(written) for seq, _ in heard) and time.monotonic() < until:
         time.sleep(0.1)
     assert heard[-1][0] == len(written)
+    assert [one.about().notices for one in (here, there)] == [False, False]  # who follows has seen it, who does not has tried
     end()
     here.close()
     there.close()

@@ -132,6 +132,22 @@ class Rows(Struct, frozen=True):
     more: bool
 
 
+class About(Struct, frozen=True, kw_only=True):
+    """What whoever runs a database asks first. None: there is no such thing here, or it is not shown to this user."""
+
+    engine: str
+    version: str
+    partitions: int | None = None  # PostgreSQL: tables of a day
+    notices: bool | None = None  # PostgreSQL: whether servers hear of each other at once; a pooler carries none
+    parts: int | None = None  # ClickHouse
+    most_parts: int | None = None  # in one partition: there inserts are slowed down, and then refused
+    merges: int | None = None  # under way
+    mutations: int | None = None  # deletions that are not done
+    shards: int | None = None
+    replicas: int | None = None
+    answering: int | None = None  # of the replicas
+
+
 class Words(Struct, frozen=True):
     """A text that can be searched for, and where it stands."""
 
@@ -262,6 +278,10 @@ class Store(Projected, Protocol):
 
     def check(self) -> str:
         """`ok`, or what is wrong with the store."""
+        ...
+
+    def about(self) -> About:
+        """It may ask several questions, and take a second."""
         ...
 
     def close(self) -> None: ...

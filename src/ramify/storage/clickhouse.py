@@ -15,6 +15,7 @@ from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation
 from ramify.model.sketch import Sketch
 from ramify.storage.base import (
+    About,
     Ask,
     Bounds,
     Changes,
@@ -29,6 +30,7 @@ from ramify.storage.base import (
     StoreDown,
     Test,
 )
+from ramify.storage.clickhouse_about import about
 from ramify.storage.clickhouse_checking import troubles
 from ramify.storage.clickhouse_contents import OLD, Content, Contents, lacking, together
 from ramify.storage.clickhouse_direct import ClickHouseMesh, ask_directly
@@ -518,6 +520,9 @@ class ClickHouse:
 
     def check(self) -> str:
         return "; ".join(troubles(self.server)) or "ok"
+
+    def about(self) -> About:
+        return about(self.server)
 
     def _raw(self) -> int:
         return self.server.state.raw if self.server.mine else self.server.last()[2].raw

@@ -14,6 +14,7 @@ from ramify.model.observation import Observation
 from ramify.model.sketch import Sketch
 from ramify.storage import totals
 from ramify.storage.base import (
+    About,
     Ask,
     Bounds,
     Changes,
@@ -469,6 +470,15 @@ class Postgres:
     def check(self) -> str:
         self._read("SELECT 1")
         return "ok"
+
+    def about(self) -> About:
+        [(version,)] = self._read("SELECT current_setting('server_version')")
+        query = (
+            "SELECT count(*) FROM pg_inherits JOIN pg_class AS above ON above.oid = inhparent "
+            "JOIN pg_namespace AS place ON place.oid = above.relnamespace WHERE nspname = %s AND above.relname IN ('contents', 'blobs')"
+        )
+        [(partitions,)] = self._read(query, (self._server.schema,))
+        return About(engine="PostgreSQL", version=version, partitions=int(partitions), notices=self._server.hears())
 
     def size(self) -> dict[str, int]:
         query = "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relkind = 'r'"

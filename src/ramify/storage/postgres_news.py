@@ -22,6 +22,7 @@ Row = tuple[Any, ...]
 Place = tuple[str, str]
 NOTICE_ROWS = 100  # a notice may have 8,000 bytes
 LISTEN_SECONDS = 0.5
+TRIAL_SECONDS = 1.0
 PATIENCE = 2.0  # seconds after which a move of the log without a notice counts as one that nobody will tell
 
 
@@ -32,6 +33,18 @@ def tell(connection: Connection[Row], channel: str, name: str, after: int, seq: 
         more = start + NOTICE_ROWS < len(shown)
         notice = json.dumps([name, after, seq, more, shown[start : start + NOTICE_ROWS]], separators=(",", ":"))
         connection.execute("SELECT pg_notify(%s, %s)", (channel, notice))
+
+
+def arrive(connect: Callable[[], Connection[Row]], channel: str) -> bool:
+    """Tried with a notice to oneself."""
+    named = sql.SQL("LISTEN {0}"), sql.SQL("NOTIFY {0}"), sql.SQL("UNLISTEN {0}")
+    listen, notify, unlisten = (one.format(sql.Identifier(channel)) for one in named)
+    with connect() as here, connect() as there:
+        here.execute(listen)
+        there.execute(notify)
+        heard = [*here.notifies(timeout=TRIAL_SECONDS, stop_after=1)]
+        here.execute(unlisten)
+        return bool(heard)
 
 
 class Listening:
@@ -46,6 +59,7 @@ class Listening:
         self._heard = -1  # how far the log went by all notices
         self._gathered: list[Place] = []
         self._silent_since = 0.0
+        self.hears: bool | None = None  # nothing was written yet
 
     def start(self) -> Callable[[], None]:
         return in_background(self._run)
@@ -75,7 +89,7 @@ class Listening:
 
     def _hear(self, payload: str) -> None:
         name, after, seq, more, rows = json.loads(payload)
-        self._heard, self._silent_since = max(self._heard, seq), 0.0
+        self._heard, self._silent_since, self.hears = max(self._heard, seq), 0.0, True
         if name == self._own():
             return
         self._gathered += [(table, id) for table, id in rows]
@@ -90,5 +104,5 @@ class Listening:
         elif not self._silent_since:
             self._silent_since = time.monotonic()
         elif time.monotonic() - self._silent_since > PATIENCE:
-            self._heard, self._silent_since = seq, 0.0
+            self._heard, self._silent_since, self.hears = seq, 0.0, False
             self._tell(seq, None)

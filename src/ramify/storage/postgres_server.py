@@ -52,6 +52,7 @@ class PostgresServer:
         self._stale = False
         self._closed = False
         self._seq = 0
+        self._listening: news.Listening | None = None
         self.name = secrets.token_hex(6)
         settings = f"SET LOCAL search_path = {quoted(schema)}; SET LOCAL lock_timeout = {max(1, int(busy_seconds * 1000))}; "
         lock = f"SELECT pg_advisory_xact_lock({LOCK}, hashtext({sql.Literal(schema).as_string(None)}))"
@@ -254,7 +255,17 @@ class PostgresServer:
         news.tell(connection, f"ramify.{self.schema}", self.name, after, seq, rows)
 
     def follow(self, tell: News) -> Callable[[], None]:
-        return news.Listening(self._connect, self.schema, f"ramify.{self.schema}", lambda: self.name, tell).start()
+        self._listening = news.Listening(self._connect, self.schema, f"ramify.{self.schema}", lambda: self.name, tell)
+        return self._listening.start()
+
+    def hears(self) -> bool | None:
+        """Whether notices arrive: whoever follows has seen it, as soon as anything was written; whoever does not tries."""
+        if self._listening is not None:
+            return self._listening.hears
+        try:
+            return news.arrive(self._connect, f"ramify.{self.schema}.trial")
+        except psycopg.Error as problem:
+            raise StoreDown(words(problem)) from problem
 
     def close(self) -> None:
         with self._lock:

@@ -14,6 +14,7 @@ from ramify.model.observation import Observation
 from ramify.model.sketch import Sketch
 from ramify.storage import totals
 from ramify.storage.base import (
+    About,
     Ask,
     Bounds,
     Changes,
@@ -435,6 +436,9 @@ class Sqlite:
         return str(self._read("PRAGMA quick_check")[0][0])
 
     # -- the file ----------------------------------------------------------------------------------------------------
+
+    def about(self) -> About:
+        return About(engine="SQLite", version=sqlite3.sqlite_version)
 
     def size(self) -> dict[str, int]:
         pages = self._read("PRAGMA page_count")[0][0]

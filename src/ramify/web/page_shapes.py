@@ -162,6 +162,24 @@ class Deriving(Struct):
     total: int
 
 
+class Engine(Struct, kw_only=True):
+    """How the database stands, as it was half a minute ago at most. None: there is no such thing there, or it is not shown."""
+
+    engine: str
+    version: str
+    log: int  # how far it goes
+    indexed: int  # how far of it search knows
+    partitions: int | None = None  # PostgreSQL: tables of a day
+    notices: bool | None = None  # PostgreSQL: whether servers hear of each other at once; a pooler carries none
+    parts: int | None = None  # ClickHouse, active
+    most_parts: int | None = None  # in one partition
+    merges: int | None = None  # under way
+    mutations: int | None = None  # deletions that are not done
+    shards: int | None = None
+    replicas: int | None = None
+    answering: int | None = None  # of the replicas
+
+
 class Health(Struct, kw_only=True):
     status: str
     version: str
@@ -171,6 +189,7 @@ class Health(Struct, kw_only=True):
     capture: Capture
     agents: dict[str, str] = {}  # A2A agents that were named, and where they are
     store_bytes: int = 0
+    engine: Engine | None = None  # not asked yet, or not for you
     store_limit: int | None = None
     findings: Hook | None = None  # where somebody is told of them
     otlp: Sending | None = None

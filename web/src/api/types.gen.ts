@@ -281,6 +281,22 @@ export interface EmptiedSession {
   deleted: number;
 }
 
+export interface Engine {
+  engine: string;
+  version: string;
+  log: number;
+  indexed: number;
+  partitions?: number | null;
+  notices?: boolean | null;
+  parts?: number | null;
+  most_parts?: number | null;
+  merges?: number | null;
+  mutations?: number | null;
+  shards?: number | null;
+  replicas?: number | null;
+  answering?: number | null;
+}
+
 export interface Error {
   error: Fault;
 }
@@ -480,6 +496,7 @@ export interface Health {
   capture: Capture;
   agents?: Record<string, string>;
   store_bytes?: number;
+  engine?: Engine | null;
   store_limit?: number | null;
   findings?: Hook | null;
   otlp?: Sending | null;
