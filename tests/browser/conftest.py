@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from ramify.web.pages import STATIC
+from ramify.web.built import STATIC
 from tests.browser.person import Person
 from tests.browser.world import World, world
 

@@ -23,7 +23,7 @@ from ramify.query.kept import artifacts_of, feedback_of
 from ramify.query.observed import body_of
 from ramify.query.scope import Scope
 from ramify.query.service import NotFound, Questions
-from ramify.web.pages import STATIC
+from ramify.web.built import STATIC
 
 VERSION = 1
 SAVED = STATIC / "saved"

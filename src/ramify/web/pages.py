@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from aiohttp import web
 
+from ramify.web.built import STATIC
 from ramify.web.overview import PLACES
 from ramify.web.served import Serve
 
-STATIC = Path(__file__).parent / "static"
 PAGES = (
     "", "latest", "task", "conversations", "conversation", "calls", "search", "compare", "findings", "statistics",
     "health", "audit", "operations", "operation", "events",
