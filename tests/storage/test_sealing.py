@@ -5,6 +5,7 @@ import base64
 import json
 import os
 import sqlite3
+import subprocess
 import sys
 import threading
 from contextlib import closing, suppress
@@ -335,6 +336,22 @@ async def test_a_server_with_the_key_captures_and_one_without_is_refused(tmp_pat
     assert len(said.strip().splitlines()) <= 2, said
     with closing(open_store(f"sqlite:{folder}/ramify.db")) as store:
         assert sum(CANARY.encode() in getattr(seen, "body", b"") for seen in log_of(store)) == 8
+
+
+def test_the_commands_change_the_key_and_say_how_it_stands(url: str, tmp_path: Path) -> None:
+    told_to(url, conversation())
+    (tmp_path / "next").write_text(OTHER)
+
+    def ramify(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "ramify", *words, "--store", url]
+        return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env=environment(tmp_path, **variables))
+
+    assert "there is no new key" in ramify("rekey", RAMIFY_ENCRYPTION_KEY=KEY).stderr
+    done = ramify("rekey", RAMIFY_ENCRYPTION_KEY=KEY, RAMIFY_NEW_ENCRYPTION_KEY_FILE=str(tmp_path / "next"))
+    assert (done.returncode, "opens with the new key" in done.stdout, OTHER in done.stdout + done.stderr) == (0, True, False)
+    assert "with another key" in ramify("stats", RAMIFY_ENCRYPTION_KEY=KEY).stderr
+    found = json.loads(ramify("doctor", "--json", RAMIFY_ENCRYPTION_KEY=OTHER).stdout)
+    assert [check["message"][:20] for check in found if check["check"] == "encryption"] == ["bodies are encrypted"]
 
 
 async def refused(folder: Path) -> tuple[int | None, str]:
