@@ -350,6 +350,7 @@ def test_the_commands_change_the_key_and_say_how_it_stands(url: str, tmp_path: P
     done = ramify("rekey", RAMIFY_ENCRYPTION_KEY=KEY, RAMIFY_NEW_ENCRYPTION_KEY_FILE=str(tmp_path / "next"))
     assert (done.returncode, "opens with the new key" in done.stdout, OTHER in done.stdout + done.stderr) == (0, True, False)
     assert "with another key" in ramify("stats", RAMIFY_ENCRYPTION_KEY=KEY).stderr
+    assert "is not indexed unless RAMIFY_ENCRYPTION_INDEX=yes" in ramify("search", "marzipan", RAMIFY_ENCRYPTION_KEY=OTHER).stderr
     found = json.loads(ramify("doctor", "--json", RAMIFY_ENCRYPTION_KEY=OTHER).stdout)
     assert [check["message"][:20] for check in found if check["check"] == "encryption"] == ["bodies are encrypted"]
 
