@@ -34,6 +34,7 @@ from ramify.rebuild import rebuild
 from ramify.scopes import told_conversation
 from ramify.settings import Settings, load
 from ramify.storage.base import Store, StoreDown
+from ramify.storage.sealing import rekey
 from ramify.tokens import TokenDesk
 from ramify.upgrading import OLDER, is_outdated
 from ramify.wiring import bounds_of, bring_up, drain_spool, now, open_store, prices_of, rules_of, taken_by, waiting
@@ -243,6 +244,11 @@ class Ramify:
         self._index()
         return {**answer, "dry_run": False, "waiting": waiting(self.settings), "seq": self.store.seq()}
 
+    def rekey(self) -> Answer:
+        with taken_by(self.store):
+            rekey(self.store, os.environ)
+        return {"store": self.store.url, "rekeyed": True}
+
     def redactions(self) -> Answer:
         from ramify.redacting import notes as redacted
 
@@ -282,13 +288,14 @@ def hearing(wanted: dict[str, Any]) -> Iterator["Receiver"]:
         raise UserMistake(str(problem), "check address, network and rights; see ramify listen --help") from None
 
 
-def copy_store(source: str, target: str, progress: Progress) -> Answer:
+def copy_store(source: str, target: str, progress: Progress, plain: bool = False) -> Answer:
+    """The source stays as it is; `plain`: so does the target, and is not encrypted although there is a key."""
     if source == target:
         raise UserMistake("a store cannot be copied onto itself", "name another store as TO")
     settings = load({"store": target}, os.environ)
-    one = open_store(source, create=False)
+    one = open_store(source, create=False, seal=False)
     try:
-        other = open_store(target)
+        other = open_store(target, seal=not plain)
         try:
             with taken_by(other):
                 return copy(one, other, rules_of(settings), prices_of(settings), progress)

@@ -22,7 +22,7 @@ from ramify.storage.base import Store
 
 BATCH = 200
 OWN = (
-    "identity", "raw_bytes", "outdated", "indexed", "last_seq", "unswept", "unwiped", "lease:", "copied:", "server:", "login:", "views", "layout", "totals",
+    "identity", "raw_bytes", "outdated", "indexed", "last_seq", "unswept", "unwiped", "sealing", "lease:", "copied:", "server:", "login:", "views", "layout", "totals",
 )  # facts about a store itself
 Progress = Callable[[int, int], None]
 

@@ -17,6 +17,7 @@ from ramify.spool import glance
 from ramify.standing import BEHIND, behind, described, trouble
 from ramify.storage.base import Store, StoreDown
 from ramify.storage.schema import STEPS
+from ramify.storage.sealing import INDEX_VARIABLE, VARIABLE, is_indexed
 from ramify.upgrading import OLDER, deriving_notice, is_outdated, share_done
 from ramify.wiring import spool_folder
 
@@ -36,6 +37,7 @@ def checks(store: Store, settings: Settings) -> Iterator[Check]:
     yield from _space(store)
     yield from _size(store, settings)
     yield from _spool(settings)
+    yield _encryption(store)
     yield _redaction(store)
     yield _unreadable(store)
     yield _server(settings)
@@ -118,6 +120,14 @@ def _spool(settings: Settings) -> Iterator[Check]:
         yield found("spool", "warn", f"{waiting} observations wait in the spool", "ramify serve stores them when the store is back")
     else:
         yield found("spool", "ok", "nothing waits in the spool")
+
+
+def _encryption(store: Store) -> Check:
+    if store.sealer is None:
+        return found("encryption", "ok", "bodies are not encrypted by Ramify", f"to encrypt what comes from now on, set {VARIABLE}_FILE")
+    if is_indexed(store, os.environ):
+        return found("encryption", "ok", f"bodies are encrypted; their words are in the search index in clear ({INDEX_VARIABLE})")
+    return found("encryption", "ok", "bodies are encrypted; what comes is not in the search index, which would hold words in clear", f"to search all the same: {INDEX_VARIABLE}=yes")
 
 
 def _redaction(store: Store) -> Check:

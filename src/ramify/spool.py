@@ -13,13 +13,17 @@ from zlib import crc32
 
 import msgspec
 
+from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation
+from ramify.storage.base import StoreDown
+from ramify.storage.sealing import MESSAGE, Sealer, has_key_of, unseal
 
 FRAME = Struct("<II")
 POSITION = Struct("<QQI")
 COUNT = Struct("<QI")
 LARGEST_SEGMENT = 16 * 2**20
 SMALLEST_SEGMENT = 64 * 2**10
+SEALED = b"\xc1"  # begins a message that is encrypted; nothing in MessagePack begins so
 Raw = bytes
 """Inside `Spool` the plain name is a property."""
 
@@ -31,8 +35,9 @@ class SpoolDown(Exception):
 class Spool:
     """Safe for one thread that appends and one that reads and drops."""
 
-    def __init__(self, folder: Path, limit_bytes: int) -> None:
+    def __init__(self, folder: Path, limit_bytes: int, sealer: Sealer | None = None) -> None:
         """Raises OSError when the folder cannot be used at all: better at the start than in an emergency."""
+        self._sealer = sealer
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._limit = limit_bytes
@@ -88,9 +93,9 @@ class Spool:
                 if len(found) == limit or (found and size > limit_bytes):
                     break
                 try:
-                    found.append(self._decoder.decode(message))
-                except msgspec.MsgspecError:
-                    continue  # whole, but of a version that we do not know: dropped with what follows it
+                    found.append(self._decoder.decode(unsealed(message)))
+                except (msgspec.MsgspecError, StoreDown):
+                    continue  # whole, but changed, or of a version that we do not know: dropped with what follows it
                 self._read_ends.append((segment, end))
             if not found and self._count and self._can_open():
                 self._give_up()
@@ -139,6 +144,8 @@ class Spool:
             message = self._encode(observation)
         except (UnicodeError, msgspec.MsgspecError, OverflowError):
             return None
+        if self._sealer is not None:
+            message = SEALED + self._sealer.seal(MESSAGE, message)[1]
         return FRAME.pack(len(message), crc32(message)) + message
 
     def _write(self, frames: list[Raw]) -> None:
@@ -182,7 +189,10 @@ class Spool:
         if segment in self._sizes or not self._sizes or segment > max(self._sizes):
             self._front = (segment, min(offset, self._sizes.get(segment, 0)))
         self._forget_read()
-        self._count = sum(1 for _ in self._waiting())
+        for _, _, message in self._waiting():
+            if message[:1] == SEALED and not has_key_of(message[1:]):
+                raise UserMistake(f"what waits in {self._folder} is encrypted with a key of another store", "move that folder away, or bring that store back")
+            self._count += 1
         return self._front
 
     def _path(self, segment: int) -> Path:
@@ -207,6 +217,10 @@ def numbers(path: Path, layout: Struct) -> tuple[int, ...] | None:
     if len(raw) != layout.size or raw[-4:] != crc32(raw[:-4]).to_bytes(4, "little"):
         return None
     return tuple(layout.unpack(raw)[:-1])
+
+
+def unsealed(message: bytes) -> bytes:
+    return unseal(MESSAGE, message[1:]) if message[:1] == SEALED else message
 
 
 class Small:

@@ -156,7 +156,7 @@ def drain_spool(settings: Settings, ingest: Ingest) -> None:
     folder = spool_folder(settings)
     if folder is None or not any(folder.glob("*.segment")) or not locked(folder, seconds=0):
         return
-    spool = Spool(folder, settings.spool_limit)
+    spool = Spool(folder, settings.spool_limit, ingest.store.sealer)
     while len(spool) and (waiting := spool.read(200)):
         ingest.take(waiting)
         spool.drop(len(waiting))
@@ -227,7 +227,7 @@ def make_writer(start: dict[str, Any], wire: Wire | None) -> tuple[Pipeline, Cal
         bring_up(store, rules, prices, wait=False)
     ingest = Ingest(store, rules, prices, wire.publish if wire else None, redaction=cleaner)
     folder = spool_folder(settings) if wire else None
-    spool = Spool(folder, settings.spool_limit) if folder and locked(folder) else None
+    spool = Spool(folder, settings.spool_limit, store.sealer) if folder and locked(folder) else None
     pipeline = Pipeline(ingest, cleaner.observation, spool, settings.queue_limit, settings.queue_bytes)
     pipeline.left_open = lambda: lost_calls(store, lambda exchange: still_runs(store, start["run"], exchange), now())
     indexer = Indexer(store)

@@ -55,6 +55,7 @@ COMMANDS = (
     Command("forget", KEEP, "forgetting", "delete a conversation for good, as if it had never been seen"),
     Command("prune", KEEP, "forgetting", "forget what is old, or what is too much"),
     Command("redact", KEEP, "redacting", "take secrets out of what is stored already, everywhere"),
+    Command("rekey", KEEP, "upkeep", "open an encrypted store with another key from now on"),
     Command("token", KEEP, "access", "make, list, revoke and renew the tokens that a server for others asks for"),
     Command("audit", KEEP, "access", "who linked, forgot, exported, read raw bodies, made tokens; newest first"),
     Command("copy", KEEP, "upkeep", "move a store to another engine; goes on where it was cut, and checks itself"),

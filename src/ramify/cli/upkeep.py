@@ -75,6 +75,7 @@ def draw_checks(checks: list[dict[str, Any]], session: Session) -> list[Text]:
 def copy_options(parser: Parser) -> None:
     parser.add_argument("source", metavar="FROM", help="the store that is read: sqlite:PATH, postgresql://…, clickhouse://…")
     parser.add_argument("target", metavar="TO", help="the store that is written; made if it is not there")
+    parser.add_argument("--plain", action="store_true", help="leave TO unencrypted, although there is a key")
     add_reading(parser)
 
 
@@ -84,7 +85,7 @@ def copy(session: Session) -> int:
 
     arguments = session.arguments
     with progress_bar("copying", arguments.color) as progress:
-        answer = copy_store(arguments.source, arguments.target, progress)
+        answer = copy_store(arguments.source, arguments.target, progress, arguments.plain)
     if session.output.json:
         session.output.document(answer)
     else:
@@ -103,4 +104,17 @@ def draw_copy(answer: Record) -> list[Text]:
     return [*lines, Text("run the same command again; if that does not help: ramify rebuild --store TO", "dim")]
 
 
-FAMILY = {"rebuild": Part(rebuild_options, rebuild), "doctor": Part(add_reading, doctor), "copy": Part(copy_options, copy)}
+def rekey(session: Session) -> int:
+    with session.opened(write=True) as store:
+        answer = store.rekey()
+        session.note(store, "rekey")
+    if session.output.json:
+        session.output.document(answer)
+    else:
+        session.output.lines([Text("the store opens with the new key from now on; servers that run go on until they are started again")])
+    return 0
+
+
+FAMILY = {
+    "rebuild": Part(rebuild_options, rebuild), "doctor": Part(add_reading, doctor), "copy": Part(copy_options, copy), "rekey": Part(add_reading, rekey),
+}  # fmt: skip

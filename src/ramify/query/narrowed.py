@@ -17,6 +17,7 @@ from ramify.model.owner import Place, owner_of
 from ramify.model.sketch import Sketch
 from ramify.storage.base import Ask, Bounds, Entry, Further, Ref, Rows, Sifted, Store, Test, TextIndex
 from ramify.storage.columns import COLUMNS
+from ramify.storage.sealing import Sealer
 from ramify.storage.totals import counted
 from ramify.storage.wording import project_word
 
@@ -47,6 +48,7 @@ class Narrowed:
     """`projects` may be several. What is listed is read from each, by its own index, and put together."""
 
     tells = False
+    sealer: Sealer | None = None
     path = url = ""
 
     def __init__(self, store: Store, projects: frozenset[str]) -> None:

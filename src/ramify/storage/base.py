@@ -29,7 +29,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
 
@@ -37,6 +37,9 @@ from ramify.model.entity import Entity
 from ramify.model.observation import Observation
 from ramify.model.piece import Layout
 from ramify.model.sketch import Sketch
+
+if TYPE_CHECKING:
+    from ramify.storage.sealing import Sealer
 
 Entry = tuple[int, str]
 
@@ -187,11 +190,12 @@ class Projected(Protocol):
 
 
 class Store(Projected, Protocol):
-    """`path` is the file, where there is one."""
+    """`path` is the file, where there is one; `sealer` encrypts bodies, where they are."""
 
     url: str
     path: str
     tells: bool
+    sealer: "Sealer | None"
 
     @property
     def search(self) -> TextIndex: ...

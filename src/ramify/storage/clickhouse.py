@@ -45,6 +45,7 @@ from ramify.storage.clickhouse_wiping import mark, wipe
 from ramify.storage.columns import COLUMNS
 from ramify.storage.fold import Folder, unfold, unfold_each
 from ramify.storage.heads import seen_with
+from ramify.storage.sealing import Sealer
 from ramify.storage.sifting import Dialect, Sifting
 from ramify.storage.totals import counted
 from ramify.storage.views import refuse_projects
@@ -146,6 +147,14 @@ class ClickHouse:
 
     def exclusive(self) -> AbstractContextManager[bool]:
         return self.server.exclusive()
+
+    @property
+    def sealer(self) -> Sealer | None:
+        return self._folder.sealer
+
+    @sealer.setter
+    def sealer(self, sealer: Sealer | None) -> None:
+        self._folder.sealer = sealer
 
     # -- writing -----------------------------------------------------------------------------------------------------
 

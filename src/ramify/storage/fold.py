@@ -15,8 +15,9 @@ import xxhash
 import zstandard
 
 from ramify.model.piece import Layout, Piece
+from ramify.storage.sealing import SEALED, Sealer, unseal
 
-RAW, PACKED, LIST, PACKED_LIST = 0, 1, 2, 3
+RAW, PACKED, LIST, PACKED_LIST = 0, 1, 2, 3  # two bits; SEALED is a third
 MEMO_BYTES = 48 * 2**20
 TOGETHER = 20  # bodies; those of one conversation have most of their pieces in common
 LONG = 160  # a message shorter than this is cheaper in place
@@ -44,12 +45,13 @@ class DistantBlobs(Blobs, Protocol):
     def foresee(self, digests: Sequence[bytes]) -> None: ...
 
 
-def pack(payload: bytes, plain: int, packed: int) -> tuple[int, bytes]:
+def pack(payload: bytes, plain: int, packed: int, sealer: Sealer | None = None) -> tuple[int, bytes]:
+    kind = plain
     if len(payload) > 200:
         smaller = _compressor.compress(payload)
         if len(smaller) < len(payload):
-            return packed, smaller
-    return plain, payload
+            kind, payload = packed, smaller
+    return (kind, payload) if sealer is None or not payload else sealer.seal(kind, payload)
 
 
 def decompressor() -> zstandard.ZstdDecompressor:
@@ -59,7 +61,9 @@ def decompressor() -> zstandard.ZstdDecompressor:
 
 
 def unpack(kind: int, payload: bytes) -> bytes:
-    return decompressor().decompress(payload) if kind in (PACKED, PACKED_LIST) else payload
+    if kind & SEALED:
+        payload = unseal(kind, payload)
+    return decompressor().decompress(payload) if kind & PACKED else payload
 
 
 Raw = bytes  # inside `Tokens` the plain name is a method
@@ -142,9 +146,20 @@ class Folder:
 
     def __init__(self, blobs: Blobs) -> None:
         self.blobs = blobs
+        self._sealer: Sealer | None = None
         self._epoch = 0
         self._strings: dict[bytes, tuple[bytes, int]] = {}
         self._size = 0
+
+    @property
+    def sealer(self) -> Sealer | None:
+        return self._sealer
+
+    @sealer.setter
+    def sealer(self, sealer: Sealer | None) -> None:
+        """What was put in clear is put again: its digest is another."""
+        self._sealer = sealer
+        self.forget()
 
     def forget(self) -> None:
         self._epoch += 1
@@ -153,7 +168,7 @@ class Folder:
 
     def fold(self, body: bytes, layout: Layout | None) -> tuple[int, bytes]:
         """An answer is like no other, so it stays by itself: only long strings are looked for elsewhere."""
-        return pack(self._cut(body) if layout is None else self._laid_out(layout), LIST, PACKED_LIST)
+        return pack(self._cut(body) if layout is None else self._laid_out(layout), LIST, PACKED_LIST, self._sealer)
 
     def foresee(self, blobs: DistantBlobs, bodies: Sequence[tuple[bytes, Layout | None]]) -> None:
         """Two looks for a batch: which of its new strings are there, then which of the pieces that are made of them."""
@@ -161,14 +176,14 @@ class Folder:
         whole = [body for body, layout in bodies if layout is None]
         strings = [raw[start:end] for raw in (*(piece.raw for piece, _ in fresh), *whole) if raw[:1] in (b"{", b"[") for start, end in long_strings(raw)]
         unknown = [one for one in strings if xxhash.xxh3_128_digest(one) not in self._strings]
-        blobs.foresee([string_digest(one) for one in unknown])
-        blobs.foresee([list_digest(self._cut(piece.raw), near) for piece, near in fresh])
+        blobs.foresee([string_digest(one, self._sealer) for one in unknown])
+        blobs.foresee([list_digest(self._cut(piece.raw), near, self._sealer) for piece, near in fresh])
 
     def _fresh(self, layouts: Sequence[Layout]) -> Iterator[tuple[Piece, bytes]]:
         """Pieces of which it is not remembered where they are."""
         met: set[int] = set()
         for layout in layouts:
-            layout.near = nearness(layout)
+            layout.near = nearness(layout, self._sealer)
             held = [*((piece, layout.near) for piece in layout.pieces[layout.common :]), *((piece, b"") for _, _, piece in layout.others)]
             for piece, near in held:
                 one = piece.bare if piece.bare is not None and len(piece.bare.raw) >= LONG else piece
@@ -179,7 +194,7 @@ class Folder:
     def _laid_out(self, layout: Layout) -> bytes:
         """Goes on from what was made of the body before, as far as both are the same."""
         body, before = layout.body, layout.before
-        layout.near = nearness(layout)
+        layout.near = nearness(layout, self._sealer)
         tokens, done, position = Tokens(), 0, 0
         first = layout.starts[0] if layout.starts else len(body)
         if before is not None and layout.common and before.epoch == self._epoch:
@@ -223,7 +238,7 @@ class Folder:
     def _piece(self, piece: Piece, near: bytes) -> int:
         """Messages of one conversation have digests that begin alike: they touch few pages of the index."""
         listed = self._cut(piece.raw)
-        piece.blob = self.blobs.put(list_digest(listed, near), len(piece.raw), lambda: pack(listed, LIST, PACKED_LIST))
+        piece.blob = self.blobs.put(list_digest(listed, near, self._sealer), len(piece.raw), lambda: pack(listed, LIST, PACKED_LIST, self._sealer))
         piece.epoch = self._epoch
         return piece.blob
 
@@ -244,7 +259,7 @@ class Folder:
         held = self._strings.get(quick)
         if held is not None and held[0] == piece:
             return held[1]
-        id = self.blobs.put(string_digest(piece), len(piece), lambda: pack(piece, RAW, PACKED))
+        id = self.blobs.put(string_digest(piece, self._sealer), len(piece), lambda: pack(piece, RAW, PACKED, self._sealer))
         if self._size > MEMO_BYTES:
             self._strings.clear()
             self._size = 0
@@ -253,22 +268,24 @@ class Folder:
         return id
 
 
-def string_digest(piece: bytes) -> bytes:
-    return sha256(piece).digest()[:16]
+def string_digest(piece: bytes, sealer: Sealer | None = None) -> bytes:
+    return (sha256(piece).digest() if sealer is None else sealer.digest(piece))[:16]
 
 
-def list_digest(listed: bytes, near: bytes) -> bytes:
-    return near + sha256(b"list" + listed).digest()[:16]
+def list_digest(listed: bytes, near: bytes, sealer: Sealer | None = None) -> bytes:
+    listed = b"list" + listed
+    return near + (sha256(listed).digest() if sealer is None else sealer.digest(listed))[:16]
 
 
-def nearness(layout: Layout) -> bytes:
+def nearness(layout: Layout, sealer: Sealer | None = None) -> bytes:
     before = layout.before
     if before is not None and layout.common:
         return before.near
     if not layout.pieces:
         return b""
     first = layout.pieces[0]
-    return sha256((first.bare or first).raw).digest()[:3]
+    raw = (first.bare or first).raw
+    return (sha256(raw).digest() if sealer is None else sealer.digest(raw))[:3]
 
 
 def long_strings(raw: bytes) -> Iterator[tuple[int, int]]:
@@ -337,7 +354,7 @@ def pieces_of(blobs: Blobs, tokens: list[Token]) -> dict[int, bytes]:
     whole: dict[int, bytes] = {}
     inner: dict[int, list[Token]] = {}
     for id, (kind, payload) in (blobs.get(sorted(wanted)) if wanted else {}).items():
-        if kind in (LIST, PACKED_LIST):
+        if kind & LIST:
             inner[id] = read_tokens(unpack(kind, payload))
         else:
             whole[id] = unpack(kind, payload)

@@ -1,15 +1,28 @@
 """From the address of a store to the engine that keeps it."""
 
+import os
 from pathlib import Path
 
 from ramify.model.mistake import UserMistake
 from ramify.storage.base import Store
+from ramify.storage.sealing import unlock
 from ramify.storage.sqlite import open_sqlite
 
 
-def open_store(url: str, create: bool = True, busy_seconds: float = 5.0) -> Store:
+def open_store(url: str, create: bool = True, busy_seconds: float = 5.0, seal: bool = True) -> Store:
+    """With `seal`, one that is not encrypted becomes so where there is a key. What lives in memory is never at rest."""
     if url == "memory:":
         return open_sqlite(url)
+    store = open_engine(url, create, busy_seconds)
+    try:
+        unlock(store, os.environ, seal)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def open_engine(url: str, create: bool, busy_seconds: float) -> Store:
     if url.startswith(("postgresql://", "postgres://", "clickhouse://")):
         return open_server(url, busy_seconds)
     if not url.startswith("sqlite:"):

@@ -38,6 +38,7 @@ from ramify.storage.postgres_direct import PostgresMesh, ask_directly
 from ramify.storage.postgres_schema import PROJECTIONS, kind_of
 from ramify.storage.postgres_search import PostgresSearch
 from ramify.storage.postgres_server import PostgresServer, Row
+from ramify.storage.sealing import Sealer
 from ramify.storage.sifting import FOLDED, Sifting
 from ramify.storage.views import refuse_projects
 
@@ -92,6 +93,14 @@ class Postgres:
 
     def exclusive(self) -> AbstractContextManager[bool]:
         return self._server.exclusive()
+
+    @property
+    def sealer(self) -> Sealer | None:
+        return self._folder.sealer
+
+    @sealer.setter
+    def sealer(self, sealer: Sealer | None) -> None:
+        self._folder.sealer = sealer
 
     # -- writing -----------------------------------------------------------------------------------------------------
 

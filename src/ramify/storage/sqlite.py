@@ -35,6 +35,7 @@ from ramify.storage.fold import Folder, unfold, unfold_each
 from ramify.storage.heads import seen_with
 from ramify.storage.page_query import count_query, openings_query, page_query
 from ramify.storage.schema import PROJECTIONS, STEPS
+from ramify.storage.sealing import Sealer
 from ramify.storage.search import Search
 from ramify.storage.sifting import Sifting
 from ramify.storage.sqlite_file import SqliteFile
@@ -86,6 +87,14 @@ class Sqlite:
 
     def exclusive(self) -> AbstractContextManager[bool]:
         return self._file.exclusive()
+
+    @property
+    def sealer(self) -> Sealer | None:
+        return self._folder.sealer
+
+    @sealer.setter
+    def sealer(self, sealer: Sealer | None) -> None:
+        self._folder.sealer = sealer
 
     # -- writing -----------------------------------------------------------------------------------------------------
 

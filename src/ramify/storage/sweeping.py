@@ -5,7 +5,7 @@ the writer; only what came meanwhile is looked at while nobody writes.
 """
 
 from ramify.storage.base import Store
-from ramify.storage.fold import LIST, PACKED_LIST, read_tokens, unpack
+from ramify.storage.fold import LIST, read_tokens, unpack
 
 PAGE = 1000
 BITS = 15  # of an id, within one page of marks
@@ -46,7 +46,7 @@ class Marks:
 
 
 def named_in(kind: int, payload: bytes) -> set[int]:
-    if kind not in (LIST, PACKED_LIST):
+    if not kind & LIST:
         return set()
     tokens = read_tokens(unpack(kind, payload))
     return {token if isinstance(token, int) else token[0] for token in tokens if not isinstance(token, bytes)}
