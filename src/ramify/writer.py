@@ -195,7 +195,7 @@ class RemotePipeline:
                 send_frame(wire, *parts)
 
     def _give_up(self, seen: Observation) -> None:
-        log.error("lost observation id=%.100s: it cannot be written down", seen.id)
+        log.error("lost observation id=%.100r: it cannot be written down", seen.id)
         del self._kept[len(self._kept) - self._unsent]
         self._bytes -= weight(seen)
         self._dropped += 1
