@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -85,16 +85,6 @@ def names_of(case: str) -> frozenset[str]:
     """By the case alone: every conversation of it, under all its names."""
     store = told(open_sqlite("memory:"), seen_in(case))
     return frozenset(name for row in store.docs("conversations") for name in aliases(store, row.id))
-
-
-@pytest.fixture(params=ENGINES)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    engine = ENGINES[request.param]
-    if engine.missing:
-        pytest.skip(engine.missing)
-    opened = engine.open(tmp_path)
-    yield opened
-    opened.close()
 
 
 def cases_for(store: Store) -> tuple[str, ...]:

@@ -50,16 +50,6 @@ from tests.contracts.engines import ENGINES
 from tests.storage.test_sql import ask
 
 
-@pytest.fixture(params=ENGINES)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    engine = ENGINES[request.param]
-    if engine.missing:
-        pytest.skip(engine.missing)
-    opened = engine.open(tmp_path)
-    yield opened
-    opened.close()
-
-
 def seconds(act: Callable[[], object]) -> float:
     began = time.process_time()
     act()

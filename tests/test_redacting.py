@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -110,16 +110,6 @@ def filled(store: Store, seen: Sequence[Observation], redaction: Cleaner | None 
 
 def cleaned(store: Store, search: Search | None = None, project: str = "") -> dict[str, Any]:
     return redact(store, Rules(), Prices(), Order(search or Cleaner(), 1, "test", 0 if search else VERSION, project), quiet)
-
-
-@pytest.fixture(params=ENGINES)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    engine = ENGINES[request.param]
-    if engine.missing:
-        pytest.skip(engine.missing)
-    opened = engine.open(tmp_path)
-    yield opened
-    opened.close()
 
 
 def cases_for(store: Store) -> tuple[str, ...]:

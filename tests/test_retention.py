@@ -4,7 +4,6 @@ import asyncio
 import json
 import sqlite3
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -34,16 +33,6 @@ from tests.contracts.engines import ENGINES
 from tests.test_following import followed, until
 from tests.test_forgetting import quiet, secret, seen_in, told
 from tests.web.test_events import REQUEST, client, serving
-
-
-@pytest.fixture(params=ENGINES)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    engine = ENGINES[request.param]
-    if engine.missing:
-        pytest.skip(engine.missing)
-    opened = engine.open(tmp_path)
-    yield opened
-    opened.close()
 
 
 def keeper(store: Store) -> Keeper:

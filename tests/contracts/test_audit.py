@@ -1,6 +1,5 @@
 """The audit on every engine: found by who and what, page by page, and left alone by all that rebuilds, forgets and copies."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,20 +21,9 @@ from ramify.storage.base import Store
 from ramify.storage.sqlite import open_sqlite
 from ramify.tokens import Tokens, read_tokens
 from ramify.tokens import Wanted as WantedToken
-from tests.contracts.engines import ENGINES
 from tests.test_forgetting import quiet, secret
 
 START = 1_700_000_000_000_000
-
-
-@pytest.fixture(params=ENGINES)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    engine = ENGINES[request.param]
-    if engine.missing:
-        pytest.skip(engine.missing)
-    opened = engine.open(tmp_path)
-    yield opened
-    opened.close()
 
 
 def lines() -> list[Record]:

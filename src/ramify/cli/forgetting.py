@@ -98,12 +98,7 @@ def draw_forgotten(answer: Record) -> list[Text]:
 def listed(session: Session) -> int:
     with session.opened() as store:
         answer = store.notes()
-    if session.output.json:
-        session.output.document(answer)
-    else:
-        session.output.lines([draw_note(note) for note in answer["items"]])
-        if not answer["items"]:
-            session.output.say("nothing was forgotten")
+    session.output.items(answer, draw_note, "nothing was forgotten")
     return 0
 
 

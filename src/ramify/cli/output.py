@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, TextIO
 
@@ -36,6 +36,15 @@ class Output:
                 sys.stdout.write(f"{line.plain if isinstance(line, Text) else line}\n")
                 continue
             self.console.print(line, no_wrap=True, overflow="ellipsis", crop=True)
+
+    def items(self, answer: dict[str, Any], draw: Callable[[dict[str, Any]], Text], nothing: str) -> None:
+        """A short list whole, a line for each; `nothing` is said where it is empty."""
+        if self.json:
+            self.document(answer)
+            return
+        self.lines([draw(item) for item in answer["items"]])
+        if not answer["items"]:
+            self.say(nothing)
 
     def document(self, document: Any) -> None:
         """The machine's answer; indented where a person looks on."""

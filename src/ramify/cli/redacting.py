@@ -62,12 +62,7 @@ def draw_redacted(answer: Record) -> list[Text]:
 def listed(session: Session) -> int:
     with session.opened() as store:
         answer = store.redactions()
-    if session.output.json:
-        session.output.document(answer)
-    else:
-        session.output.lines([draw_note(note) for note in answer["items"]])
-        if not answer["items"]:
-            session.output.say("nothing was taken out")
+    session.output.items(answer, draw_note, "nothing was taken out")
     return 0
 
 
