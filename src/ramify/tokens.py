@@ -103,7 +103,7 @@ class Tokens:
         found = [token for token in self.listed(by) if name in (token.id, token.name)]
         alive = [token for token in found if not token.revoked] or found
         if not alive:
-            raise NotFound(f"there is no token {name!r}, see ramify token list")
+            raise NotFound(f"there is no token {name!r}", "ramify token list shows them")
         if len(alive) > 1:
             raise UserMistake(f"several tokens were called {name!r}", f"name one by its id: {', '.join(token.id for token in alive)}")
         return alive[0]

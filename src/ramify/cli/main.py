@@ -86,7 +86,7 @@ def tell_lookup(problem: LookupError) -> int:
     from ramify.query.service import Ambiguous, NotFound
 
     if isinstance(problem, NotFound):
-        return refuse(f"{problem} — ramify tasks and ramify calls list what there is", NOT_FOUND)
+        return refuse(f"{problem} — {problem.hint or 'ramify tasks and ramify calls list what there is'}", NOT_FOUND)
     if not isinstance(problem, Ambiguous):
         raise problem
     refuse(str(problem), WRONG_USE)

@@ -4,7 +4,11 @@ from typing import Any
 
 
 class NotFound(LookupError):
-    """Nothing has this id."""
+    """Nothing has this id; `hint` says what lists those that there are, where that is not what lists tasks and calls."""
+
+    def __init__(self, message: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 class Ambiguous(LookupError):
