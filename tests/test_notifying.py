@@ -211,6 +211,16 @@ def test_a_command_gets_the_document_on_its_input(tmp_path: Path) -> None:
     assert (tmp_path / "heard").read_bytes() == b'{"a": 1}'
 
 
+def test_a_command_does_not_get_the_key_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAMIFY_ENCRYPTION_KEY", "ab" * 32)
+    script = tmp_path / "told.py"
+    script.write_text(f"import os, pathlib; pathlib.Path({str(tmp_path / 'told')!r}).write_text(repr(sorted(os.environ)))")
+    Command(f"{sys.executable} {script}").deliver(b"{}")
+    told = (tmp_path / "told").read_text()
+    assert "PATH" in told
+    assert "RAMIFY_ENCRYPTION_KEY" not in told
+
+
 def test_a_command_that_fails_is_missing_or_takes_too_long_is_a_failure(tmp_path: Path) -> None:
     failing = tmp_path / "fail.py"
     failing.write_text("raise SystemExit('no room')")

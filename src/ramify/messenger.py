@@ -9,6 +9,8 @@ import urllib.request
 from contextlib import suppress
 from typing import Any, Protocol
 
+from ramify.storage.sealing import without_keys
+
 SECONDS = 10.0
 COMMAND_SECONDS = 30.0
 LONGEST = 200
@@ -62,8 +64,9 @@ class Command:
     def deliver(self, document: bytes) -> None:
         try:
             child = subprocess.Popen(
-                self._words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
-            )
+                self._words, env=without_keys(os.environ), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                start_new_session=True,
+            )  # fmt: skip
         except OSError as problem:
             raise NotDelivered(f"the command {self._words[0]!r} cannot be run: {problem.strerror}") from None
         try:

@@ -23,7 +23,7 @@ from ramify.cli.telemetry import telemetry
 from ramify.cli.words import moment
 from ramify.model.mistake import UserMistake
 from ramify.settings import BY_NAME, SETTINGS, is_loopback
-from ramify.storage.sealing import NEW_VARIABLE, VARIABLE
+from ramify.storage.sealing import without_keys
 
 BASE = "ANTHROPIC_BASE_URL"
 OPENAI = "OPENAI_BASE_URL"
@@ -83,7 +83,7 @@ def captured(environment: Mapping[str, str], address: str) -> dict[str, str]:
     """What a client needs; custom headers and all else are the user's own."""
     before = environment.get(OPENAI, "").rstrip("/")
     version = VERSION if not before or before.endswith(VERSION) or same_place(before, address) else ""
-    own = {name: value for name, value in environment.items() if name not in (VARIABLE, NEW_VARIABLE)}  # what an agent has, it may tell
+    own = without_keys(environment)
     return {**own, BASE: address, OPENAI: f"{address}/openai{version}"}
 
 

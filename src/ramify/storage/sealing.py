@@ -110,6 +110,11 @@ def user_key(environment: Mapping[str, str], variable: str = VARIABLE) -> bytes 
         raise UserMistake(f"the key in {file}, which {variable}_FILE names, cannot be read: {said}", "check the path and its permissions") from None
 
 
+def without_keys(environment: Mapping[str, str]) -> dict[str, str]:
+    """For programs that others wrote: what one of them has, it may tell."""
+    return {name: value for name, value in environment.items() if name not in (VARIABLE, NEW_VARIABLE)}
+
+
 def read_key(text: str, where: str) -> bytes:
     text = text.strip()
     try:
