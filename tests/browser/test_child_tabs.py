@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.agents import Agents, announce
 from tests.browser.person import Person
@@ -123,6 +123,36 @@ def test_a_child_that_nobody_shows_keeps_its_tab_and_can_be_looked_for_again(ser
     expect(note).to_have_count(0)
     expect(person.page.get_by_role("article", name="prompt written by an agent")).to_contain_text("Lend it")
     expect(links(person)).to_have_count(2)
+
+
+def test_children_that_were_announced_before_their_run_was_opened_get_tabs_while_they_go_on(server: World, person: Person) -> None:
+    agents = Agents(server)
+    root = begin(agents, "planner", "root", "Plan it")
+    announce(root, "root", "child", title="Lending strategy")
+    announce(root, "root", "over", title="Rate lookup")
+    begin(agents, "planner", "over", "Look it up").status("over", "COMPLETED", message("3 %", "o"))
+    agents.seen()
+    person.opens(f"{server.url}/task/{agents.id('root')}")
+    expect(links(person)).to_have_text([re.compile("Plan it"), re.compile("Lending strategy")])
+
+
+def test_a_child_that_is_announced_before_the_page_knows_its_parent_gets_its_tab(server: World, person: Person) -> None:
+    agents = Agents(server)
+    root = begin(agents, "planner", "root", "Plan it")
+    agents.seen()
+    id = agents.id("root")
+
+    held: list[Route] = []
+    person.page.route(f"**/api/tasks/{id}", lambda route: held.append(route))
+    with person.page.expect_request(f"**/api/tasks/{id}"):
+        person.opens(f"{server.url}/task/{id}")
+    announce(root, "root", "elsewhere", title="Lending strategy")
+    agents.seen()
+    expect(person.page.get_by_role("article", name="sub-task Lending strategy")).to_be_visible()  # the feed is ahead
+    for route in held:
+        route.continue_()
+    person.page.unroute(f"**/api/tasks/{id}")
+    expect(links(person)).to_have_text([re.compile("Plan it"), re.compile("Lending strategy")])
 
 
 def test_a_run_that_is_over_opens_no_tabs_of_its_children(server: World, person: Person) -> None:

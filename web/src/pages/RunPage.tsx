@@ -43,7 +43,9 @@ export function RunPage({ subject, id }: { subject: Subject; id: string }) {
   const run = useMemo(() => new Run(subject, id, feed), [subject, id]);
   useStore(run);
   useEffect(() => run.open(), [run]);
-  useEffect(() => run.tree ? wasThere(run.tree) : undefined, [run.tree === null]);
+  useEffect(() => {
+    if (run.tree && !source.saved) void wasThere(run.tree);
+  }, [run.tree === null]);
   const drawn = run.tree !== null; // the tree comes first: everything else is asked for when its rows are there
   const task = useAnswer(drawn && subject === "task" ? () => api.task(id) : null, `${subject}:${id}:${drawn}`);
   const conversation = useAnswer(drawn && subject === "conversation" ? () => api.conversation(id) : null, `${subject}:${id}:${drawn}`);

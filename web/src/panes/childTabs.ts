@@ -16,6 +16,9 @@ const MOST_REMEMBERED = 2000;
 const MOST_TABS = 40; // of one run: more are found in its tree
 
 const announced = remembered();
+/** Announced before a tab above them was open: whoever opens one still gets theirs. */
+const early = new Map<string, Task>();
+let reconsider: () => void = () => undefined;
 
 export function useChildTabs(): void {
   const { tabs, openTab, renameTab } = useTabs();
@@ -25,11 +28,14 @@ export function useChildTabs(): void {
   useEffect(() => {
     const parents = new Map<string, string>();
     const opened = (task: Task) => {
-      if (task.parent) parents.set(task.id, task.parent);
+      const parent = task.parent ?? task.link?.parent;
+      if (parent) parents.set(task.id, parent);
       const now = latest.current;
-      if (!task.parent || !keptProtocol(task) || announced.has(task.id)) return;
+      if (!parent || !keptProtocol(task) || announced.has(task.id)) return;
       const known = now.tabs.some((tab) => tab.id === task.id);
-      const tab = tabOf(now.tabs, { id: task.id, parent: task.parent, title: task.title || task.agent || "sub-task", status: task.status }, parents);
+      const tab = tabOf(now.tabs, { id: task.id, parent, title: task.title || task.agent || "sub-task", status: task.status }, parents);
+      if (!known && !tab) wait(task);
+      else early.delete(task.id);
       if (known || !tab || now.tabs.filter((one) => one.root === tab.root).length >= MOST_TABS) return;
       remember(task.id);
       latest.current.tabs = [...now.tabs, tab]; // a child of it may be in the same batch
@@ -52,8 +58,10 @@ export function useChildTabs(): void {
         void Promise.all(gone.map(follow)).then(() => changes.forEach(({ task }) => task && opened(task)));
       } else changes.forEach(({ task }) => task && opened(task));
     };
+    reconsider = () => [...early.values()].forEach(opened);
     return feed.listen({ changed, restart: () => undefined });
   }, []);
+  useEffect(() => reconsider(), [tabs]);
 }
 
 function remembered(): Set<string> {
@@ -70,7 +78,19 @@ function remember(id: string): void {
   sessionStorage.setItem(ANNOUNCED, JSON.stringify([...announced].slice(-MOST_REMEMBERED)));
 }
 
-/** What was over when its run was opened was not announced to whoever looks. */
-export function wasThere(tree: Tree): void {
+function wait(task: Task): void {
+  early.delete(task.id);
+  early.set(task.id, task);
+  const [oldest] = early.keys();
+  if (early.size > MOST_REMEMBERED && oldest) early.delete(oldest);
+}
+
+/** What was over when its run was opened was not announced to whoever looks; what still goes on is as if announced now. */
+export async function wasThere(tree: Tree): Promise<void> {
   for (const node of tree.nodes.values()) if (isDone(node.status)) announced.add(node.id);
+  const going = [...tree.nodes.values()].filter((node) => node.parent && !isDone(node.status) && !announced.has(node.id));
+  if (!going.length) return;
+  const answer = await api.tasks(going.slice(0, MOST_TABS).map((node) => node.id)).catch(() => null); // they come with their next change
+  for (const task of answer?.items ?? []) if (!early.has(task.id)) wait(task);
+  reconsider();
 }
