@@ -1,5 +1,6 @@
 """Reconciliation over A2A: the transport's task where it is the work, a skill where the work rides in it; both versions."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -97,3 +98,46 @@ async def test_many_are_listed_page_by_page_and_a_token_that_repeats_concludes_n
         report = await log.reconciler.run()
     assert (report.checked, report.corrected, report.errors) == (90, 90, [])
     assert "GetTask" not in agent.asked
+
+
+@asynccontextmanager
+async def hostile(agent: Scripted, card: Any, redirected: str = "") -> AsyncIterator[str]:
+    """An agent whose card, or whose answer, leads elsewhere."""
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(status=307, headers={"location": redirected}) if redirected else await agent.answer(request)
+
+    async def show(request: web.Request) -> web.Response:
+        return web.Response(status=307, headers={"location": redirected}) if redirected else web.json_response(card)
+
+    app = web.Application()
+    app.router.add_post("/rpc", answer)
+    app.router.add_get("/rpc/.well-known/agent-card.json", show)
+    async with TestServer(app, host="127.0.0.1") as server:
+        yield str(server.make_url("/rpc"))
+
+
+@pytest.mark.parametrize("card", [
+    {"supportedInterfaces": [{"protocolBinding": "JSONRPC", "protocolVersion": "1.0", "url": "{victim}"}]},
+    {"url": "{victim}"}, {"supportedInterfaces": 7, "url": "http://[broken"},
+], ids=["1.0", "0.3", "rubbish"])  # fmt: skip
+async def test_a_card_that_leads_to_another_host_is_not_followed_there(card: dict[str, Any]) -> None:
+    agent, victim = Scripted("1.0", {"a1": "completed"}, {}), Scripted("1.0", {"a1": "failed"}, {})
+    log = Log(environment={"RAMIFY_AGENT_TOKEN_SELLER": "for-the-agent"})
+    async with served(victim) as elsewhere:
+        told = json.loads(json.dumps(card).replace("{victim}", elsewhere))
+        async with hostile(agent, told) as url:
+            log.introduce("seller", "a2a", url)
+            carried(log, "a1")
+            report = await log.reconciler.run()
+    assert (victim.asked, report.errors, log.status("a1")) == ([], [], "completed")
+
+
+async def test_a_redirection_is_not_followed() -> None:
+    victim = Scripted("1.0", {"a1": "completed"}, {})
+    log = Log(environment={"RAMIFY_AGENT_TOKEN_SELLER": "for-the-agent"})
+    async with served(victim) as elsewhere, hostile(victim, {}, elsewhere) as url:
+        log.introduce("seller", "a2a", url)
+        carried(log, "a1")
+        report = await log.reconciler.run()
+    assert (victim.asked, len(report.errors), log.status("a1")) == ([], 1, "working")

@@ -1,11 +1,12 @@
 """An agent that speaks A2A by JSON-RPC, 1.0 or 0.3: its tasks, and the skills by which it is asked about its work."""
 
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 import msgspec
 
+from ramify.capture.a2a.cards import origin
 from ramify.reconciling.wire import METHOD_NOT_FOUND, AgentError, document, post
 
 CARD = ".well-known/agent-card.json"
@@ -23,20 +24,24 @@ class A2aAgent:
         self._number = 0
 
     async def find(self) -> None:
-        """Where and how it wants to be asked, as its card says; without a card, here and as it turns out."""
+        """Where and how it wants to be asked, as its card says; without a card, here and as it turns out.
+
+        Only on the host that somebody named: what we send carries that agent's token, and a card can say anything.
+        """
         base = self._url if self._url.endswith("/") else self._url + "/"
         try:
             async with self._http.get(urljoin(base, CARD), headers=self._headers, allow_redirects=False) as answer:
                 card = document(await answer.content.read(2**20), answer.status) if answer.status == 200 else {}
         except (aiohttp.ClientError, TimeoutError, ConnectionError, AgentError):
             card = {}
-        for one in card.get("supportedInterfaces", ()):
-            if isinstance(one, dict) and one.get("protocolBinding") == "JSONRPC" and isinstance(one.get("url"), str):
-                self._url = urljoin(base, one["url"])
+        listed = card.get("supportedInterfaces")
+        for one in listed if isinstance(listed, list) else ():
+            if isinstance(one, dict) and one.get("protocolBinding") == "JSONRPC" and (url := beside(base, one.get("url"))):
+                self._url = url
                 self._version = "1.0" if str(one.get("protocolVersion", "1.0")).startswith("1") else "0.3"
                 return
-        if isinstance(card.get("url"), str):
-            self._url, self._version = urljoin(base, card["url"]), "0.3"
+        if url := beside(base, card.get("url")):
+            self._url, self._version = url, "0.3"
 
     async def _ask(self, kind: int, params: dict[str, Any]) -> dict[str, Any]:
         if not self._version:
@@ -85,3 +90,14 @@ class A2aAgent:
         if not new:
             message["kind"] = "message"
         return await self._ask(0, {"message": message, "configuration": {"blocking": True}})
+
+
+def beside(base: str, url: Any) -> str:
+    """The address that a card gives, where it is on the same host and port; else empty."""
+    if not isinstance(url, str):
+        return ""
+    try:
+        found = urljoin(base, url)
+        return found if origin(urlsplit(found)) == origin(urlsplit(base)) else ""
+    except ValueError:  # no address at all
+        return ""
