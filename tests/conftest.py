@@ -11,6 +11,11 @@ from tests.contracts.engines import ENGINES
 
 settings.register_profile("any machine", deadline=None)  # a busy machine is no defect
 settings.load_profile("any machine")
+SLOW = ("peers", "browser", "contracts", "brokers", "mcp")  # folders whose files take long: who begins with them does not end with them
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not any(part in SLOW for part in item.path.parts))
 
 
 @pytest.fixture(params=ENGINES)

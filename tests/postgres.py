@@ -44,8 +44,9 @@ def _other_user() -> str:
 class Cluster:
     """Its data outlives `kill` and `start`, as on any server."""
 
-    def __init__(self, folder: Path, shared_buffers: str = "64MB") -> None:
+    def __init__(self, folder: Path, shared_buffers: str = "64MB", fsync: str = "on") -> None:
         self.folder = folder
+        self.fsync = fsync
         self.data = folder / "data"
         self.shared_buffers = shared_buffers
         with socket.socket() as free:
@@ -67,7 +68,7 @@ class Cluster:
 
     def start(self) -> None:
         options = f"-c listen_addresses=127.0.0.1 -c port={self.port} -c unix_socket_directories={self.folder} "
-        options += f"-c shared_buffers={self.shared_buffers}"
+        options += f"-c shared_buffers={self.shared_buffers} -c fsync={self.fsync}"
         self._run(["pg_ctl", "-D", str(self.data), "-o", options, "-l", str(self.folder / "log"), "-w", "-t", str(SECONDS), "start"])
         end = time.monotonic() + SECONDS
         while True:

@@ -47,7 +47,7 @@ ENGINES = {
 def cluster() -> postgres.Cluster:
     """One for the whole run; each store has a schema of its own in it."""
     folder = TemporaryDirectory(prefix="ramify-postgres-")
-    made = postgres.Cluster(Path(folder.name) / "cluster")
+    made = postgres.Cluster(Path(folder.name) / "cluster", fsync="off")  # nobody takes the machine's power away meanwhile
     atexit.register(folder.cleanup)
     atexit.register(made.stop)
     return made

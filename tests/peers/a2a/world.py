@@ -2,14 +2,13 @@
 
 import asyncio
 import json
-import os
 import re
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tests.peers.a2a.environments import HERE, python_of
+from tests.peers.a2a.born import Born, born
 from tests.peers.served import free_port
 
 SECONDS = 60.0
@@ -22,7 +21,7 @@ TIMES = re.compile(r"20\d\d-\d\d-\d\dT[\d:.]+(?:Z|\+00:00)")
 class Agent:
     url: str
     version: str
-    process: asyncio.subprocess.Process
+    process: Born
 
     def kill(self) -> None:
         self.process.kill()
@@ -31,12 +30,7 @@ class Agent:
 @asynccontextmanager
 async def agent(version: str, *options: str, port: int = 0) -> AsyncIterator[Agent]:
     port = port or free_port()
-    process = await asyncio.create_subprocess_exec(
-        *(str(python_of(version)), str(HERE / f"agent_{version}.py"), str(port), *options),
-        env=environment(),
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
+    process = await born(version, f"agent_{version}.py", str(port), *options, heard=False)
     try:
         await listens(port, process)
         yield Agent(f"http://127.0.0.1:{port}", version, process)
@@ -46,7 +40,7 @@ async def agent(version: str, *options: str, port: int = 0) -> AsyncIterator[Age
         await process.wait()
 
 
-async def listens(port: int, process: asyncio.subprocess.Process) -> None:
+async def listens(port: int, process: asyncio.subprocess.Process | Born) -> None:
     for _ in range(600):
         assert process.returncode is None, "the agent ended"
         try:
@@ -61,12 +55,7 @@ async def listens(port: int, process: asyncio.subprocess.Process) -> None:
 @asynccontextmanager
 async def client(version: str, url: str, verb: str, *more: str) -> AsyncIterator[AsyncIterator[Line]]:
     """A client that runs: its lines as they come. It is ended when nobody reads on."""
-    process = await asyncio.create_subprocess_exec(
-        *(str(python_of(version)), str(HERE / f"client_{version}.py"), url, verb, *more),
-        env=environment(),
-        stdout=asyncio.subprocess.PIPE,
-        limit=2**26,
-    )
+    process = await born(version, f"client_{version}.py", url, verb, *more, heard=True)
     assert process.stdout is not None
     output = process.stdout
 
@@ -86,11 +75,6 @@ async def ask(version: str, url: str, verb: str, *more: str) -> list[Line]:
     """Everything that a client got."""
     async with client(version, url, verb, *more) as lines:
         return [line async for line in lines]
-
-
-def environment() -> dict[str, str]:
-    """No proxy of the person who runs the tests, and none of our own packages."""
-    return {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "NO_PROXY": "*"}
 
 
 def alike(lines: Iterable[Line], url: str = "http://nowhere") -> list[Any]:
