@@ -35,10 +35,11 @@ class Known(Struct, frozen=True):
     row: Task
     native: str
     context: str
+    above: str = ""  # the agent that named it, as long as nobody has shown more of it: it may be that one's own
 
     @property
     def agent(self) -> str:
-        return self.row.agent
+        return self.row.agent or self.above
 
 
 def known_task(store: Store, id: str) -> Known:
@@ -54,6 +55,12 @@ def known_task(store: Store, id: str) -> Known:
 def as_known(row: Task) -> Known | None:
     refs = {ref.kind: ref.value for ref in row.refs if ref.protocol == "a2a"}
     return Known(row, refs["task"], refs.get("context", "")) if "task" in refs and row.agent and not row.named else None
+
+
+def as_named(row: Task, above: str) -> Known | None:
+    """An agent named it, and nobody has seen more of it: mostly it has just begun, on the same agent."""
+    native = next((ref.value for ref in row.refs if ref.protocol == "a2a" and ref.kind == "task"), "")
+    return Known(row, native, "", above) if row.named and native and above else None
 
 
 class Acting:
@@ -145,6 +152,8 @@ async def cancel_if_open(task: Known, agents: Callable[[str], Peer]) -> Answer:
         before = await peer.show(task.native)
         if before.kind == "task" and not is_over(before.state):
             return await cancel_one(task, peer)
+        if before.kind != "task" and task.above:
+            return {**outcome(task, Heard(""), Heard("")), "asked": False, "error": f"it was only named so far, and {task.above} does not have it"}
     except (Gone, NoCard, Conflict) as problem:
         return {**outcome(task, Heard(""), Heard("")), "error": str(problem)}
     return {**outcome(task, Heard(""), before), "asked": False}
@@ -157,8 +166,14 @@ def outcome(task: Known, heard: Heard, after: Heard) -> Answer:
 
 
 def below(store: Store, task: Task) -> list[Known]:
-    """Everything under it whose agent is known, parents before their children."""
-    return [known for row in preorder(descend(store, [task]), task.id) if (known := as_known(row))]
+    """Everything under it whose agent is known, or may be the one above; parents before their children."""
+    found: list[Known] = []
+    whose = {task.id: task.agent}
+    for row in preorder(descend(store, [task]), task.id):
+        known = as_known(row) or as_named(row, whose.get(row.parent, ""))
+        whose[row.id] = known.agent if known is not None else whose.get(row.parent, "")
+        found += [known] if known is not None else []
+    return found
 
 
 def preorder(family: Mapping[str, Sequence[Task]], id: str) -> Iterator[Task]:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.test_main import ramify
 from tests.peers.a2a.following import each, follow, following, native
-from tests.peers.a2a.world import Agent, agent, ask, states, task_of
+from tests.peers.a2a.world import Agent, agent, ask, client, states, task_of
 from tests.peers.served import Server, serve
 
 pytestmark = pytest.mark.peer
@@ -45,6 +45,16 @@ async def state_of(server: Server, id: str, wanted: str) -> Answer:
                 if response.status == 200 and answer["status"] == wanted:
                     return answer
             await asyncio.sleep(0.1)
+
+
+async def children_of(server: Server, id: str, wanted: int) -> None:
+    """Until the server knows of so many."""
+    async with asyncio.timeout(10):
+        while True:
+            async with server.http.get(f"{server.url}/api/tasks/{id}/subtasks") as response:
+                if response.status == 200 and len((await response.json())["items"]) == wanted:
+                    return
+            await asyncio.sleep(0.05)
 
 
 async def kept(agent: Agent, task: str, wanted: str) -> Answer:
@@ -131,6 +141,7 @@ async def test_a_tree_is_canceled_from_the_top_and_what_is_over_is_left_alone(ve
         async with following(tmp_path, only.url, "--say", "plan depth=1 fanout=2 sleep=3 announce=each", *words) as told:
             root = (await told.until("working")).rpartition("(")[2].rstrip(")")
             await told.until("Work 1 working")
+            await children_of(server, root, 2)
             canceled = await asyncio.to_thread(ramify, tmp_path, "cancel", root, "--json", "--store", server.store, "--port", port)
             await told.over()
         items = json.loads(canceled.stdout)["items"]
@@ -140,6 +151,16 @@ async def test_a_tree_is_canceled_from_the_top_and_what_is_over_is_left_alone(ve
         status, again = await post(server, f"tasks/{root}/cancel", {})
         assert (status, [item["asked"] for item in again["items"]]) == (200, [True, False, False])
         assert {(item["status"], item["error"]) for item in again["items"]} == {("canceled", None)}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_children_that_were_only_named_are_canceled_at_the_agent_that_named_them(version: str, tmp_path: Path) -> None:
+    async with watched_agent(version, tmp_path) as (only, server):
+        async with client(version, f"{server.url}/a2a/a", "stream", "plan depth=1 fanout=2 sleep=9 announce=each") as lines:
+            root = task_of([await anext(lines)])
+            await children_of(server, root, 2)
+            status, canceled = await post(server, f"tasks/{root}/cancel", {})
+        assert (status, [(item["agent"], item["status"], item["error"]) for item in canceled["items"]]) == (200, [("a", "canceled", None)] * 3)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
