@@ -12,9 +12,8 @@ from urllib.parse import quote
 import pytest
 
 from tests.cli.test_main import SOURCE
-from tests.peers.a2a.born import environment
 from tests.peers.a2a.environments import HERE, python_of
-from tests.peers.a2a.world import agent
+from tests.peers.a2a.world import agent, environment
 from tests.peers.log import Log, states
 from tests.peers.served import free_port, serve
 

@@ -13,10 +13,9 @@ import pytest
 from ramify.app import Ramify
 from ramify.model.observation import Record
 from tests.cli.test_main import SOURCE
-from tests.peers.a2a.born import environment
 from tests.peers.a2a.environments import HERE, python_of
 from tests.peers.a2a.following import each
-from tests.peers.a2a.world import ask, listens, task_of
+from tests.peers.a2a.world import ask, environment, listens, task_of
 from tests.peers.served import Server, free_port, serve
 
 pytestmark = pytest.mark.peer

@@ -2,13 +2,15 @@
 
 import asyncio
 import json
+import os
 import re
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tests.peers.a2a.born import Born, born
+from tests.born import Born, born, brood
+from tests.peers.a2a.environments import HERE, python_of
 from tests.peers.served import free_port
 
 SECONDS = 60.0
@@ -30,7 +32,7 @@ class Agent:
 @asynccontextmanager
 async def agent(version: str, *options: str, port: int = 0) -> AsyncIterator[Agent]:
     port = port or free_port()
-    process = await born(version, f"agent_{version}.py", str(port), *options, heard=False)
+    process = await started(version, "agent", str(port), *options, heard=False)
     try:
         await listens(port, process)
         yield Agent(f"http://127.0.0.1:{port}", version, process)
@@ -38,6 +40,16 @@ async def agent(version: str, *options: str, port: int = 0) -> AsyncIterator[Age
         if process.returncode is None:
             process.kill()
         await process.wait()
+
+
+async def started(version: str, part: str, *arguments: str, heard: bool) -> Born:
+    place = brood(str(python_of(version)), str(HERE), f"agent_{version}", f"client_{version}")
+    return await born(place, str(HERE / f"{part}_{version}.py"), arguments, environment(), heard)
+
+
+def environment() -> dict[str, str]:
+    """No proxy of the person who runs the tests, and none of our own packages."""
+    return {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "NO_PROXY": "*"}
 
 
 async def listens(port: int, process: asyncio.subprocess.Process | Born) -> None:
@@ -55,7 +67,7 @@ async def listens(port: int, process: asyncio.subprocess.Process | Born) -> None
 @asynccontextmanager
 async def client(version: str, url: str, verb: str, *more: str) -> AsyncIterator[AsyncIterator[Line]]:
     """A client that runs: its lines as they come. It is ended when nobody reads on."""
-    process = await born(version, f"client_{version}.py", url, verb, *more, heard=True)
+    process = await started(version, "client", url, verb, *more, heard=True)
     assert process.stdout is not None
     output = process.stdout
 

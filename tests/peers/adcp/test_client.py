@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from tests.cli.test_main import SOURCE
-from tests.peers.a2a.born import environment
 from tests.peers.a2a.environments import VERSIONS, Unavailable, python_of
-from tests.peers.a2a.world import agent
+from tests.peers.a2a.world import agent, environment
 from tests.peers.adcp.environment import HERE, python
 from tests.peers.log import Log, states
 from tests.peers.served import serve
