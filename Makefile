@@ -102,7 +102,10 @@ $(READY): pyproject.toml requirements/run.txt
 	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $(READY)
 
-# The development tools, and the real client (some 350 MB) that the tests run.
+# The development tools, and the real client (some 350 MB) that the tests run. By uv, in a fifth of the time; by pip where only
+# that is told how packages are reached.
 $(STAMP): $(READY) pyproject.toml requirements/dev.txt
-	$(LOCKED) requirements/dev.txt
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements/dev.txt > $(VENV)/uv.txt
+	$(LOCKED) $(VENV)/uv.txt
+	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt || $(LOCKED) requirements/dev.txt
 	@touch $(STAMP)

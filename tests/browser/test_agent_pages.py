@@ -24,7 +24,7 @@ def agents() -> Iterator[tuple[World, dict[str, str]]]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (390, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_every_page_of_agents_is_usable(
     agents: tuple[World, dict[str, str]], browser: Browser, page: str, width: int, scheme: Literal["light", "dark"]
 ) -> None:

@@ -32,7 +32,7 @@ def opened(person: Person, url: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (390, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_every_page_is_usable(told: World, browser: Browser, page: str, width: int, scheme: Literal["light", "dark"]) -> None:
     with Person.at(browser, width, 844, scheme) as person:
         opened(person, place(told, page))

@@ -29,16 +29,16 @@ class Engine(Struct, frozen=True):
     address: Callable[[Path], str]
     lasting: bool
     missing: str = ""  # why it cannot be had here
-    examples: int = 40  # fewer where each takes seconds
+    examples: int = 20  # fewer where each takes seconds
 
     def open(self, folder: Path) -> Store:
         return open_store(self.address(folder))
 
 
 ENGINES = {
-    "memory": Engine(lambda folder: "memory:", lasting=False, examples=20),
+    "memory": Engine(lambda folder: "memory:", lasting=False, examples=10),
     "sqlite": Engine(lambda folder: f"sqlite:{folder}/store.db", lasting=True),
-    "postgres": Engine(lambda folder: schema_of(folder), lasting=True, missing=postgres.missing(), examples=12),
+    "postgres": Engine(lambda folder: schema_of(folder), lasting=True, missing=postgres.missing(), examples=6),
     "clickhouse": Engine(lambda folder: database_of(folder), lasting=True, missing=clickhouse.missing(), examples=3),
 }
 
