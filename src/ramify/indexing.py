@@ -24,8 +24,7 @@ from ramify.storage.sealing import is_indexed
 from ramify.storage.wording import project_word
 
 LONGEST = 200_000  # characters of one text; the rest of a giant result is found by looking, not by searching
-STRETCH = 100  # observations of one transaction
-SMALL_STRETCH = 20  # while the writer has work
+SMALLER = 5  # times are stretches while the writer has work
 STRETCH_CHARACTERS = 4_000_000
 GIVE_WAY = 4  # times as long as it has worked it rests while the writer has work
 RETRY_SECONDS = 5.0
@@ -158,7 +157,7 @@ class Indexer:
     def catch_up(self) -> int:
         """Indexes what is new; how many observations that were."""
         count = 0
-        while not self._stop.is_set() and (found := self._stretch(STRETCH)):
+        while not self._stop.is_set() and (found := self._stretch(self.store.search.stretch)):
             count += found
         return count
 
@@ -215,7 +214,7 @@ class Indexer:
     def _follow(self) -> None:
         while not self._stop.is_set():
             began = time.monotonic()
-            if not self._stretch(SMALL_STRETCH if self.busy() else STRETCH):
+            if not self._stretch(self.store.search.stretch // (SMALLER if self.busy() else 1)):
                 return
             if self.busy():
                 self._stop.wait(GIVE_WAY * (time.monotonic() - began))

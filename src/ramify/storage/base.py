@@ -171,7 +171,10 @@ class Overtaken(StoreDown):
 
 
 class TextIndex(Protocol):
-    """Full-text search. It may lag behind the log; `indexed` says how far it has come."""
+    """Full-text search. It may lag behind the log; `indexed` says how far it has come. `stretch` is how many observations are best
+    added at once."""
+
+    stretch: int
 
     def add(self, texts: Sequence[Words], after: int, seq: int) -> bool: ...
     def find(self, text: str, limit: int, before: int | None) -> list[tuple[int, Words]]: ...

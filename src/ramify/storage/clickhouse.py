@@ -53,6 +53,8 @@ from ramify.storage.views import refuse_projects
 NEWEST = 64
 CHUNK = 2000
 SCHEMA = 2
+PAGE = 500  # observations that are read together
+TOGETHER = 100  # bodies whose pieces are read together: however few they are, a question costs ten milliseconds
 FOLDED = Dialect("", " JOIN ", "ILIKE", "lower({0})")
 _encoder = msgspec.msgpack.Encoder()
 _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
@@ -267,9 +269,9 @@ class ClickHouse:
         return next((self._whole(*content) for _, content in self._filled(rows)), None)
 
     def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]:
-        while rows := self._read("key, place", "observations", f"key > {after}", "ORDER BY key LIMIT 200"):
+        while rows := self._read("key, place", "observations", f"key > {after}", f"ORDER BY key LIMIT {PAGE}"):
             found = list(self._filled(rows))
-            bodies = unfold_each(self._pieces, [(form, folded) for _, (_, form, folded) in found])
+            bodies = unfold_each(self._pieces, [(form, folded) for _, (_, form, folded) in found], TOGETHER)
             yield from ((seq, seen_with(head, body)) for (seq, (head, _, _)), body in zip(found, bodies, strict=True))
             after = rows[-1][0]
 

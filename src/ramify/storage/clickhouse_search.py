@@ -20,6 +20,8 @@ class ClickHouseSearch:
     """Texts of one filling stand in a part of their own: to clear is to begin another one. They are stored before the fact
     that says how far the index goes; what a writer that died has left behind that point is taken out by the next one."""
 
+    stretch = 1000  # each addition is a part on the disk, and a dozen questions
+
     def __init__(self, store: "ClickHouse") -> None:
         self._store = store
         self._reached = (-1, -1)  # the filling, and how far this process itself has brought it

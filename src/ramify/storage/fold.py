@@ -334,10 +334,10 @@ def unfold(blobs: Blobs, kind: int, payload: bytes) -> bytes:
     return b"".join(unfold_tokens(blobs, read_tokens(unpack(kind, payload))))
 
 
-def unfold_each(blobs: Blobs, folded: Sequence[tuple[int, bytes]]) -> Iterator[bytes]:
+def unfold_each(blobs: Blobs, folded: Sequence[tuple[int, bytes]], together: int = TOGETHER) -> Iterator[bytes]:
     """Bodies that are read one after the other: what some of them are made of is read at once, and each is put together when asked for."""
-    for start in range(0, len(folded), TOGETHER):
-        some = [read_tokens(unpack(*one)) for one in folded[start : start + TOGETHER]]
+    for start in range(0, len(folded), together):
+        some = [read_tokens(unpack(*one)) for one in folded[start : start + together]]
         whole = pieces_of(blobs, [token for tokens in some for token in tokens])
         for tokens in some:
             yield b"".join([_bytes_of(token, whole) for token in tokens])

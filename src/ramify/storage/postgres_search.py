@@ -18,6 +18,8 @@ COLUMNS = "t.row, t.call, t.side, t.message, t.block, t.kind"
 
 
 class PostgresSearch:
+    stretch = 100
+
     def __init__(self, server: PostgresServer) -> None:
         self._server = server
 

@@ -24,6 +24,8 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, content='', tokenize='
 class Search:
     """`identity` is that of the store: an index that was left behind by another one is emptied."""
 
+    stretch = 100
+
     def __init__(self, path: str, identity: int) -> None:
         self._lock = threading.Lock()
         self._path = path
