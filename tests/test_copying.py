@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ramify.cli.upkeep import bare
 from ramify.copying import copy
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
@@ -64,12 +65,23 @@ def test_a_loss_is_found(tmp_path: Path) -> None:
     assert len(answer["missing"]) == 20  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("address", "shown"), [
+    ("postgresql://me:secret@db/ramify?sslpassword=x", "postgresql://db/ramify"), ("sqlite:/a@b/c.db", "sqlite:/a@b/c.db"),
+    ("clickhouse://u:p%40@h:8123/d?cluster=c", "clickhouse://h:8123/d"),
+])  # fmt: skip
+def test_the_audit_has_no_password_of_where_a_copy_went(address: str, shown: str) -> None:
+    assert bare(address) == shown
+
+
 def test_the_command_says_what_it_did(tmp_path: Path) -> None:
     told(opened("sqlite", tmp_path / "one"), seen_stories()[:50]).close()
     command = [sys.executable, "-m", "ramify", "copy", f"sqlite:{tmp_path}/one/store.db", f"sqlite:{tmp_path}/new.db"]
     assert json.loads(subprocess.run([*command, "--json"], check=True, capture_output=True).stdout)["verified"]
     again = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert "0 copied" in again.stdout
+    assert "1 copied" in again.stdout  # the line of the audit
     assert "verified" in again.stdout
+    for path in ("one/store.db", "new.db"):
+        audit = json.loads(subprocess.run([*command[:3], "audit", "--json", "--store", f"sqlite:{tmp_path}/{path}"], check=True, capture_output=True).stdout)
+        assert [(line["act"], line["more"]) for line in audit["items"]] == [("copy", {"to": f"sqlite:{tmp_path}/new.db"})] * 2
     nowhere = subprocess.run([*command[:4], f"sqlite:{tmp_path}/none.db", command[5]], check=False, capture_output=True, text=True)
     assert (nowhere.returncode, "there is no store" in nowhere.stderr) == (2, True)

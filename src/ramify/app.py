@@ -288,8 +288,8 @@ def hearing(wanted: dict[str, Any]) -> Iterator["Receiver"]:
         raise UserMistake(str(problem), "check address, network and rights; see ramify listen --help") from None
 
 
-def copy_store(source: str, target: str, progress: Progress, plain: bool = False) -> Answer:
-    """The source stays as it is; `plain`: so does the target, and is not encrypted although there is a key."""
+def copy_store(source: str, target: str, progress: Progress, plain: bool = False, noted: Noted | None = None) -> Answer:
+    """The source stays as it is, but for a line of its audit; `plain`: the target is not encrypted, although there is a key."""
     if source == target:
         raise UserMistake("a store cannot be copied onto itself", "name another store as TO")
     settings = load({"store": target}, os.environ)
@@ -297,12 +297,22 @@ def copy_store(source: str, target: str, progress: Progress, plain: bool = False
     try:
         other = open_store(target, seal=not plain)
         try:
+            said = is_noted(one, noted) if noted is not None else True
             with taken_by(other):
-                return copy(one, other, rules_of(settings), prices_of(settings), progress)
+                return {**copy(one, other, rules_of(settings), prices_of(settings), progress), "noted": said}
         finally:
             other.close()
     finally:
         one.close()
+
+
+def is_noted(store: Store, noted: Noted) -> bool:
+    """Who can read a store that takes nothing just now may copy it all the same: whoever does it is told."""
+    try:
+        Ingest(store, redaction=Cleaner()).step([audit_record(noted, "", now(), secrets.token_hex(8))])
+    except StoreDown:
+        return False
+    return True
 
 
 def report_hook(settings: Settings, body: bytes, at: int) -> None:

@@ -9,8 +9,9 @@ from ramify.cli.draw_list import draw_list
 from ramify.cli.parser import Parser, add_reading
 from ramify.cli.progress import progress_bar
 from ramify.cli.safe_text import one_line
-from ramify.cli.session import Part, Session
+from ramify.cli.session import Part, Session, user
 from ramify.cli.words import Record, plural
+from ramify.model.audit import Noted
 
 MOST_MOVED = 50
 
@@ -85,12 +86,20 @@ def copy(session: Session) -> int:
 
     arguments = session.arguments
     with progress_bar("copying", arguments.color) as progress:
-        answer = copy_store(arguments.source, arguments.target, progress, arguments.plain)
+        answer = copy_store(arguments.source, arguments.target, progress, arguments.plain, Noted(user(), "copy", "", "command", "", {"to": bare(arguments.target)}))
+    if not answer["noted"]:
+        session.output.say("this is not in the audit: the store that is copied takes nothing just now")
     if session.output.json:
         session.output.document(answer)
     else:
         session.output.lines(draw_copy(answer))
     return 0 if answer["verified"] else 1
+
+
+def bare(address: str) -> str:
+    """Without who asks for it, and their password."""
+    scheme, mark, rest = address.partition("://")
+    return scheme + mark + rest.rpartition("@")[2].partition("?")[0]
 
 
 def draw_copy(answer: Record) -> list[Text]:
