@@ -86,6 +86,7 @@ def test_whatever_is_known_of_the_other_project_leads_nowhere(store: Store) -> N
     assert mine.page("tasks", Ask("opened", {"conversation": conversation}, 10)) == []
     seen = next(seen.id for _, seen in theirs.observations())
     assert mine.observation(seen) is None
+    assert mine.seen([seen]) == {}
     assert mine.missing([seen]) == {seen}
     assert {ref.id for ref in mine.refs(conversation)} == set()
 

@@ -200,6 +200,13 @@ def test_any_bytes_of_any_kind_come_back(engine: Engine) -> None:
 # -- deriving again ----------------------------------------------------------------------------------------------------
 
 
+def test_several_observations_are_read_together(store: Store) -> None:
+    told(store, seen_stories()[:60])
+    ids = [seen.id for _, seen in store.observations()][::3]
+    assert store.seen([*ids, ids[0], "obs_nowhere", ""]) == {id: store.observation(id) for id in ids}
+    assert store.seen([]) == {}
+
+
 def test_replay_equals_live_and_a_second_rebuild_changes_nothing(store: Store) -> None:
     told(store, stories_for(store.url))
     live = derived(store)

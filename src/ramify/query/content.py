@@ -1,12 +1,13 @@
 """What was said, read back from the log: message lists, answers, tool inputs and results."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from ramify.model.entity import Call, ToolCall
 from ramify.model.event import MessageSaid
-from ramify.model.observation import Record, Request, Response
+from ramify.model.observation import Observation, Record, Request, Response
 from ramify.protocols.anthropic.answer import Answer
 from ramify.protocols.anthropic.normal import CLEARED, blocks_of, result_text
 from ramify.protocols.claude.decode import decode
@@ -23,16 +24,24 @@ class Content:
         self.store = store
         self._lists: dict[str, list[bytes]] = {}
         self._answers: dict[str, Answer] = {}
+        self._expected: dict[str, Observation] = {}
+
+    def expect(self, observations: Sequence[str]) -> None:
+        """These will be asked for."""
+        self._expected |= self.store.seen(list(dict.fromkeys(filter(None, observations))))
+
+    def _seen(self, id: str) -> Observation | None:
+        return self._expected.get(id) or self.store.observation(id)
 
     def messages(self, call: Call) -> list[bytes]:
         if call.id not in self._lists:
-            seen = self.store.observation(call.request)
+            seen = self._seen(call.request)
             self._lists[call.id] = messages_of(seen) if isinstance(seen, Request) else []
         return self._lists[call.id]
 
     def answer(self, call: Call) -> Answer:
         if call.id not in self._answers:
-            self._answers[call.id] = answer_of(self.store, call)
+            self._answers[call.id] = read(self._seen(call.response)) if call.response else Answer()
         return self._answers[call.id]
 
     def new_messages(self, call: Call) -> list[tuple[int, int, Any]]:
@@ -103,7 +112,10 @@ def parse(raw: bytes) -> Any:
 
 
 def answer_of(store: Store, call: Call) -> Answer:
-    seen = store.observation(call.response) if call.response else None
+    return read(store.observation(call.response)) if call.response else Answer()
+
+
+def read(seen: Observation | None) -> Answer:
     return read_answer(seen) if isinstance(seen, Response) else Answer()
 
 

@@ -33,6 +33,8 @@ def search(store: Store, text: str, limit: int, cursor: str | None) -> dict[str,
     content = Content(store)
     rows = store.among("calls", "id", list({words.call for _, words in hits if words.side not in KEPT_IN}))
     calls = {row.id: row for row in rows if isinstance(row, Call)}
+    said = [(words, calls[words.call]) for _, words in hits if words.side not in KEPT_IN and words.call in calls]
+    content.expect([call.response if words.side == "response" else call.request for words, call in said])
     found = (_item(store, content, words, wanted.terms, calls.get(words.call)) for _, words in hits)
     answer = {
         "items": list({(item["side"], item["call"], item["message"], item["block"]): item for item in found if item is not None}.values()),

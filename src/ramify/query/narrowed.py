@@ -93,6 +93,9 @@ class Narrowed:
         seen = self._store.observation(id)
         return seen if seen is not None and seen.project in self.projects else None
 
+    def seen(self, ids: Sequence[str]) -> dict[str, Observation]:
+        return {id: seen for id, seen in self._store.seen(ids).items() if seen.project in self.projects}
+
     def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]:
         return ((seq, seen) for seq, seen in self._store.observations(after) if seen.project in self.projects)
 

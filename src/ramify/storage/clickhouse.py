@@ -268,6 +268,13 @@ class ClickHouse:
         rows = self._read("seq, place", "seen", f"key = 0 AND moment = 0 AND id = {literal(id)}")
         return next((self._whole(*content) for _, content in self._filled(rows)), None)
 
+    def seen(self, ids: Sequence[str]) -> dict[str, Observation]:
+        rows = self._read("id, seq, place", "seen", f"key = 0 AND moment = 0 AND id IN {literal(list(ids))}") if ids else []
+        names = {seq: id for id, seq, _ in rows}
+        found = list(self._filled([(seq, place) for _, seq, place in rows]))
+        bodies = unfold_each(self._pieces, [(form, folded) for _, (_, form, folded) in found], TOGETHER)
+        return {names[seq]: seen_with(head, body) for (seq, (head, _, _)), body in zip(found, bodies, strict=True)}
+
     def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]:
         while rows := self._read("key, place", "observations", f"key > {after}", f"ORDER BY key LIMIT {PAGE}"):
             found = list(self._filled(rows))
@@ -458,12 +465,9 @@ class ClickHouse:
         return int(self._read("count()", table, " AND ".join(equal(where or {}, without or {})), wide=True)[0][0])
 
     def openings(self, conversations: Sequence[str]) -> dict[str, tuple[str, int, int]]:
-        found: dict[str, tuple[str, int, int]] = {}
-        for id in conversations:
-            first = self.page("tasks", Ask("opened", {"conversation": id, "kind": "root"}, 1, ascending=True))
-            roots = self.count("tasks", {"conversation": id, "kind": "root"})
-            found[id] = getattr(first[0], "title", "") if first else "", self.count("tasks", {"conversation": id}), roots
-        return found
+        columns = "conversation, argMinIf(title, (opened, id), kind = 'root'), count(), countIf(kind = 'root')"
+        rows = self._read(columns, "tasks", f"conversation IN {literal(list(conversations))}", "GROUP BY conversation", wide=True) if conversations else []
+        return {id: (title, tasks, roots) for id, title, tasks, roots in rows}
 
     def totals(self) -> dict[str, int]:
         """Counted: a scan of few columns is what this engine is made for."""

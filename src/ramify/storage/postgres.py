@@ -267,6 +267,16 @@ class Postgres:
         rows = self._read("SELECT head, body_kind, body FROM contents WHERE at = %s AND seq = %s", found[0]) if found else []
         return self._whole(*rows[0]) if rows else None
 
+    def seen(self, ids: Sequence[str]) -> dict[str, Observation]:
+        query = (
+            "SELECT o.id, head, body_kind, body FROM observations o JOIN contents c ON c.at = o.at AND c.seq = o.seq "
+            "WHERE o.id = ANY(%s) AND c.at BETWEEN (SELECT min(at) FROM observations WHERE id = ANY(%s)) AND (SELECT max(at) FROM observations WHERE id = ANY(%s))"
+        )
+        wanted = list(map(text, ids))
+        rows = self._read(query, (wanted, wanted, wanted)) if wanted else []
+        bodies = unfold_each(self, [(kind, body) for _, _, kind, body in rows])
+        return {id: seen_with(head, body) for (id, head, *_), body in zip(rows, bodies, strict=True)}
+
     def numbered(self, id: str) -> tuple[int, Observation] | None:
         rows = self._read("SELECT seq FROM observations WHERE id = %s", (text(id),))
         seen = self.observation(id) if rows else None

@@ -267,6 +267,9 @@ class Sqlite:
         rows = self._read("SELECT head, body_kind, body FROM observations WHERE id = ?", (id,))
         return self._whole(*rows[0]) if rows else None
 
+    def seen(self, ids: Sequence[str]) -> dict[str, Observation]:
+        return {id: seen for id in ids if (seen := self.observation(id)) is not None}  # no journey here
+
     def numbered(self, id: str) -> tuple[int, Observation] | None:
         rows = self._read("SELECT seq, head, body_kind, body FROM observations WHERE id = ?", (id,))
         return (rows[0][0], self._whole(*rows[0][1:])) if rows else None
