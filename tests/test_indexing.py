@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.traffic import Session
-from ramify.indexing import Indexer
+from ramify.indexing import PATIENCE, Indexer
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
 from ramify.query.service import Questions
@@ -120,12 +120,55 @@ def test_indexing_goes_on_after_a_failure(store: Sqlite, tmp_path: Path, monkeyp
     store.close()
 
 
-def test_indexing_rests_while_the_writer_has_work_but_never_stops(store: Sqlite) -> None:
+def test_indexing_rests_while_the_writer_has_work_but_never_stops(store: Sqlite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ramify.indexing.PATIENCE", 0.3)
     indexer = Indexer(store, busy=lambda: True)
     indexer.start()
     indexer.wake()
+    time.sleep(0.1)
+    assert store.search.indexed() == 0
     until(lambda: store.search.indexed() == store.seq())
     indexer.close()
+    store.close()
+
+
+def test_a_burst_is_let_pass_and_what_it_said_is_found_right_after(store: Sqlite) -> None:
+    """Between two requests the writer is idle for a moment: that is not the time to begin."""
+    began, ends = time.monotonic(), time.monotonic() + 1.0
+    indexer = Indexer(store, worked=lambda: 0.8 * (min(time.monotonic(), ends) - began))
+    time.sleep(0.3)  # it is looked at how much was done in the last moment
+    indexer.start()
+    while time.monotonic() < ends - 0.1:
+        indexer.wake()
+        assert store.search.indexed() == 0
+        time.sleep(0.02)
+    until(lambda: store.search.indexed() == store.seq())
+    assert time.monotonic() - began < PATIENCE
+    indexer.close()
+    store.close()
+
+
+def test_light_traffic_is_indexed_at_once(store: Sqlite) -> None:
+    """A request now and then is no burst."""
+    began = time.monotonic()
+    indexer = Indexer(store, worked=lambda: 0.02 * (time.monotonic() - began))
+    time.sleep(0.3)
+    indexer.start()
+    indexer.wake()
+    until(lambda: store.search.indexed() == store.seq())
+    assert time.monotonic() - began < PATIENCE
+    indexer.close()
+    store.close()
+
+
+def test_whoever_ends_indexes_what_is_left(store: Sqlite) -> None:
+    indexer = Indexer(store, busy=lambda: True)
+    indexer.start()
+    indexer.wake()
+    indexer.close()
+    assert store.search.indexed() == 0
+    indexer.close(2.0)
+    assert store.search.indexed() == store.seq()
     store.close()
 
 

@@ -27,7 +27,11 @@ LONGEST = 200_000  # characters of one text; the rest of a giant result is found
 SMALLER = 5  # times are stretches while the writer has work
 STRETCH_CHARACTERS = 4_000_000
 GIVE_WAY = 4  # times as long as it has worked it rests while the writer has work
+PATIENCE = 5.0  # seconds that the index may lag because the writer is at work; then it goes on, and gives way
+LOOK_SECONDS = 0.05
+WINDOW, LOADED = 0.25, 0.2  # of so many seconds the writer works this part or more: what comes may go on
 RETRY_SECONDS = 5.0
+CLOSE_SECONDS = 2.0  # that the end of a writer may be put off for words that nobody has indexed yet
 FORM, EDITION = "words", 1  # one more whenever texts are indexed in another form
 log = logging.getLogger("ramify")
 Load = Callable[[str], Entity | None]
@@ -139,11 +143,14 @@ def kept_words(store: Store, batch: Sequence[Observation]) -> dict[str, list[Wor
 
 
 class Indexer:
-    """A thread that follows the log at its own pace. Storing and linking go first: `busy` says when they have work."""
+    """A thread that follows the log at its own pace. Storing and linking go first: `busy` says when they have work, `worked` how
+    many seconds they have spent on it by now."""
 
-    def __init__(self, store: Store, busy: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, store: Store, busy: Callable[[], bool] = lambda: False, worked: Callable[[], float] = lambda: 0.0) -> None:
         self.store = store
         self.busy = busy
+        self.worked = worked
+        self._looked, self._had_worked, self._loaded = time.monotonic(), 0.0, False
         self._more = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ramify-index", daemon=True)
@@ -212,15 +219,35 @@ class Indexer:
         self._stop.wait(RETRY_SECONDS)
 
     def _follow(self) -> None:
+        """A burst is let pass: between two of its requests the writer rests for a moment only."""
+        lags_since = time.monotonic()
         while not self._stop.is_set():
-            began = time.monotonic()
-            if not self._stretch(self.store.search.stretch // (SMALLER if self.busy() else 1)):
+            began, loaded = time.monotonic(), self._is_loaded()
+            if loaded and began - lags_since < PATIENCE:
+                self._stop.wait(LOOK_SECONDS)
+                continue
+            if not self._stretch(self.store.search.stretch // (SMALLER if loaded else 1)):
                 return
-            if self.busy():
+            if self._is_loaded():
                 self._stop.wait(GIVE_WAY * (time.monotonic() - began))
 
-    def close(self) -> None:
+    def _is_loaded(self) -> bool:
+        """Whether the writer has work, or had much of it just now."""
+        now, worked = time.monotonic(), self.worked()
+        if now - self._looked >= WINDOW:
+            self._loaded = worked - self._had_worked >= LOADED * (now - self._looked)
+            self._looked, self._had_worked = now, worked
+        return self._loaded or self.busy()
+
+    def close(self, seconds: float = 0.0) -> None:
+        """For so long it goes on with what is left; the rest is for the next start."""
         self._stop.set()
         self._more.set()
         if self._thread.is_alive():
             self._thread.join(timeout=10)
+        end = time.monotonic() + seconds
+        try:
+            while time.monotonic() < end and self._stretch(self.store.search.stretch):
+                pass
+        except StoreDown as problem:
+            log.warning("indexing ends early problem=%r; the next start goes on with it", str(problem))

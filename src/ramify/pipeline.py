@@ -53,6 +53,7 @@ class Pipeline:
         self._close_by = 0.0
         self._ended = False
         self._busy = False
+        self._began = self._worked = 0.0
         self._hurried = False
         self._given = 0
         self._passed = 0
@@ -113,6 +114,11 @@ class Pipeline:
     def idle(self) -> bool:
         return not self._queue and not self._busy
 
+    def worked(self) -> float:
+        """How many seconds it has spent on what was put, by now."""
+        with self._arrived:
+            return self._worked + (time.monotonic() - self._began if self._busy else 0.0)
+
     def flush(self, seconds: float = 30.0) -> bool:
         """Waits until what was put is stored."""
         end = time.monotonic() + seconds
@@ -145,8 +151,9 @@ class Pipeline:
             except Exception:
                 log.exception("the writer failed on a batch of %d observations", len(batch))
             finally:
-                self._busy = False
                 with self._arrived:
+                    self._busy = False
+                    self._worked += time.monotonic() - self._began
                     self._passed += len(batch)
                     self._arrived.notify_all()
                 self.on_safe(len(batch))
@@ -168,7 +175,7 @@ class Pipeline:
             if self._queue:  # one durable commit for all that comes in this time
                 self._arrived.wait_for(lambda: self._hurried or self._closing or len(self._queue) >= BATCH, GATHER_SECONDS)
             self._hurried = False
-            self._busy = True
+            self._busy, self._began = True, time.monotonic()
             crowded = self._is_crowded()
             batch: list[Observation] = []
             size = 0

@@ -130,7 +130,7 @@ class Served(Ramify):
             return RemotePipeline(start, self._written, settings.queue_limit, settings.queue_bytes)
         pipeline = Pipeline(self._ingest, Cleaner().observation, None, settings.queue_limit, settings.queue_bytes)
         pipeline.on_stored = self._indexer.wake
-        self._indexer.busy = lambda: not pipeline.idle
+        self._indexer.busy, self._indexer.worked = lambda: not pipeline.idle, pipeline.worked
         self._indexer.start()
         self._following = follow(settings, self._ingest, self._indexer)
         self._following.busy = lambda: not pipeline.idle

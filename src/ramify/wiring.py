@@ -19,7 +19,7 @@ from ramify.capture.redact import VERSION
 from ramify.capture.transcript import usual_folder
 from ramify.event_log import Bounds
 from ramify.following import Following, say_problems
-from ramify.indexing import Indexer
+from ramify.indexing import CLOSE_SECONDS, Indexer
 from ramify.ingest import Ingest, Prices, lost_calls
 from ramify.intake import Batch
 from ramify.linking.world import EventBounds, Rules
@@ -231,7 +231,7 @@ def make_writer(start: dict[str, Any], wire: Wire | None) -> tuple[Pipeline, Cal
     pipeline = Pipeline(ingest, cleaner.observation, spool, settings.queue_limit, settings.queue_bytes)
     pipeline.left_open = lambda: lost_calls(store, lambda exchange: still_runs(store, start["run"], exchange), now())
     indexer = Indexer(store)
-    indexer.busy = lambda: not pipeline.idle
+    indexer.busy, indexer.worked = lambda: not pipeline.idle, pipeline.worked
     pipeline.on_stored = indexer.wake
     indexer.start()
     indexer.wake()
@@ -240,7 +240,7 @@ def make_writer(start: dict[str, Any], wire: Wire | None) -> tuple[Pipeline, Cal
 
     def close() -> None:
         following.close()
-        indexer.close()
+        indexer.close(CLOSE_SECONDS)
         store.close()
 
     return pipeline, close
