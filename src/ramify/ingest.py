@@ -273,7 +273,7 @@ class Ingest:
         rows = self.world.dirty
         aliases = [Ref(old, "ramify:task", "tasks", new) for old, new in self.world.aliases.items()]
         changes = Changes(
-            rows, self.world.added, (*refs_of(rows), *aliases), tuple(unreadable), tuple(self.world.forgotten)
+            rows, self.world.added, (*refs_of(rows, self.world.named), *aliases), tuple(unreadable), tuple(self.world.forgotten)
         )
         self.store.append([self._placed(item) for item in kept] if keep else (), changes)
         for item in kept:

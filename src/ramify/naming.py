@@ -5,53 +5,62 @@ from collections.abc import Iterable, Mapping, Sequence
 from ramify.model.entity import Call, Conversation, Entity, NativeRef, Operation, Task, ToolCall
 from ramify.storage.base import Ref
 
+Names = list[tuple[str, str]]
+"""Each with its kind, as `protocol:kind`."""
+NAMED = frozenset({"calls", "tools", "tasks", "conversations", "operations"})
+MOST = 50_000  # rows of which it is remembered that their names are written
 
-def refs_of(rows: Mapping[tuple[str, str], Entity | None]) -> list[Ref]:
-    """Every id by which somebody else knows what changed."""
+
+def refs_of(rows: Mapping[tuple[str, str], Entity | None], written: dict[tuple[str, str], int] | None = None) -> list[Ref]:
+    """Every id by which somebody else knows what changed, unless it stands in `written` that the store has just these."""
+    known = written if written is not None else {}
+    if len(known) > MOST:
+        known.clear()
     found: list[Ref] = []
-    for (table, id), row in rows.items():
-        match row:
-            case Call() if row.protocol:
-                named = [(f"{row.protocol}:message", row.message), (f"{row.protocol}:request", row.request_id)]
-                found += [Ref(value, kind, table, id) for kind, value in named if value]
-                found += span_refs(table, id, row.details.get("spans", ()))
-            case Call():
-                found += [
-                    Ref(value, kind, table, id)
-                    for kind, value in (
-                        ("capture:exchange", row.exchange), ("claude:message", row.message), ("claude:request", row.request_id)
-                    )
-                    if value
-                ]
-            case ToolCall() if row.protocol:
-                values = {row.native, row.details.get("ref", row.native)}
-                found += native_refs(table, id, [NativeRef(row.protocol, "call", value) for value in sorted(values)])
-                found += span_refs(table, id, row.details.get("spans", ()))
-            case ToolCall():
-                found.append(Ref(row.native, "claude:tool_use", table, id))
-            case Task() | Conversation() if row.protocol:
-                found += native_refs(table, id, row.refs)
-            case Operation():
-                found.append(Ref(row.native, "adcp:operation", table, id))
-            case Task() if row.agent and not row.agent.startswith("@"):
-                found.append(Ref(row.agent, "claude:agent", table, id))
-            case Conversation() if row.session:
-                found.append(Ref(row.session, "claude:session", table, id))
-            case _:
-                pass
+    for place, row in rows.items():
+        names = names_of(row) if place[0] in NAMED else None
+        if names and known.get(place) != (mark := hash(tuple(names))):
+            known[place] = mark
+            found += [Ref(value, kind, *place) for kind, value in names]
     return found
 
 
-def span_refs(table: str, id: str, spans: Iterable[str]) -> list[Ref]:
-    return [Ref(span, "otel:span", table, id) for span in spans]
+def names_of(row: Entity | None) -> Names:
+    match row:
+        case Call() if row.protocol:
+            named = [(f"{row.protocol}:message", row.message), (f"{row.protocol}:request", row.request_id)]
+            return [one for one in named if one[1]] + span_names(row.details.get("spans", ()))
+        case Call():
+            named = [("capture:exchange", row.exchange), ("claude:message", row.message), ("claude:request", row.request_id)]
+            return [one for one in named if one[1]]
+        case ToolCall() if row.protocol:
+            kind, other = f"{row.protocol}:call", row.details.get("ref", row.native)
+            values = (row.native,) if other == row.native else sorted((row.native, other))
+            return [(kind, value) for value in values] + span_names(row.details.get("spans", ()))
+        case ToolCall():
+            return [("claude:tool_use", row.native)]
+        case Task() if row.protocol:
+            return native_names([ref for ref in row.refs if ref.kind != "context"])  # that names the conversation
+        case Conversation() if row.protocol:
+            return native_names(row.refs)
+        case Operation():
+            return [("adcp:operation", row.native)]
+        case Task() if row.agent and not row.agent.startswith("@"):
+            return [("claude:agent", row.agent)]
+        case Conversation() if row.session:
+            return [("claude:session", row.session)]
+        case _:
+            return []
 
 
-def native_refs(table: str, id: str, refs: Sequence[NativeRef]) -> list[Ref]:
+def span_names(spans: Iterable[str]) -> Names:
+    return [("otel:span", span) for span in spans]
+
+
+def native_names(refs: Sequence[NativeRef]) -> Names:
     """Where an id is unique only inside an agent, `AGENT/ID` names it exactly."""
-    found: list[Ref] = []
+    found: Names = []
     for ref in refs:
         kind = f"{ref.protocol}:{ref.kind}"
-        if table == "tasks" and ref.kind == "context":
-            continue  # that names the conversation
-        found += [Ref(value, kind, table, id) for value in {ref.value, f"{ref.scope}/{ref.value}" if ref.scope else ref.value}]
+        found += [(kind, value) for value in dict.fromkeys((ref.value, f"{ref.scope}/{ref.value}" if ref.scope else ref.value))]
     return found

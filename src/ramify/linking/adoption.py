@@ -225,7 +225,9 @@ def _leave(world: World, task: Task) -> None:
 
 def _look_again(world: World, row: Conversation, stands: int) -> None:
     """Only where the one that left may have been what the conversation was known by: there may be very many."""
-    rest = [one for _, ref in world.span(stands) if (one := world.task(ref)) is not None]
+    standing = [ref for _, ref in world.span(stands)]
+    world.gather("tasks", standing)
+    rest = [one for ref in standing if (one := world.task(ref)) is not None]
     row.active = max(map(last_sign, rest), default=0)
     at_home = [one for one in rest if one.home == row.id]
     row.refs = tuple(sorted({ref for one in at_home for ref in one.refs if ref.kind == "context"}))

@@ -5,7 +5,7 @@ Most look-ups find nothing. Keys that belong together are read together, so that
 
 from bisect import insort
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Protocol
 
 import xxhash
@@ -32,12 +32,12 @@ def key(kind: str, *parts: str | bytes) -> int:
 
     So they stand together in the store: what a request asks for is read at once, and what it adds lies on few pages.
     """
-    return _place(parts) ^ _salt(kind)
+    return _place(parts) ^ _salts[kind]
 
 
 def chain_key(kind: str, hash: bytes) -> int:
     """A chain's hash is already spread evenly, begins with its project, and has its place: no need to hash it again."""
-    return int.from_bytes(hash[:8], "big", signed=True) ^ _salt(kind)
+    return int.from_bytes(hash[:8], "big", signed=True) ^ _salts[kind]
 
 
 def _hashed(parts: tuple[str | bytes, ...]) -> int:
@@ -52,10 +52,15 @@ def _place(parts: tuple[str | bytes, ...]) -> int:
     return _place(parts[:2]) & ~LOW | whole & LOW if len(parts) > 2 and parts[1] else whole
 
 
-@cache
-def _salt(kind: str) -> int:
-    """Tells kinds apart, and leaves them where they stand."""
-    return int.from_bytes(ids.digest("salt", kind)[:5], "big")
+class Salts(dict[str, int]):
+    """Tell kinds apart, and leave them where they stand."""
+
+    def __missing__(self, kind: str) -> int:
+        salt = self[kind] = int.from_bytes(ids.digest("salt", kind)[:5], "big")
+        return salt
+
+
+_salts = Salts()
 
 
 class Keys:
@@ -91,10 +96,11 @@ class Keys:
     def find(self, key: int) -> list[Entry]:
         """The newest entries, oldest first."""
         entries = self._entries.get(key)
-        if entries is None:
+        if entries is not None:
+            return entries
+        if key >> NEAR not in self._whole:
             self.prefetch((key,))
-            entries = self._entries.get(key, [])
-        return entries
+        return self._entries.get(key, [])
 
     def add(self, key: int, at: int, ref: str) -> None:
         """Where nobody has asked yet, nothing is read either."""
@@ -145,6 +151,11 @@ class Keys:
             found = sorted(({*found} | inside) - {entry for entry, there in marked.items() if not there})
         return found[-limit:] if newest else found[:limit]
 
+    def every(self, key: int) -> Sequence[Entry]:
+        """All of a key's entries, oldest first: from what is remembered, unless there are so many that only the newest are."""
+        entries = self.find(key)
+        return entries if key not in self._partly else self.span(key)
+
     def _all(self, key: int) -> list[Entry] | None:
         """Every entry of a key, where all of them are remembered: most have few, and are asked for again and again."""
         entries = self._entries.get(key)
@@ -169,6 +180,10 @@ class Keys:
         missing = [key for key in dict.fromkeys(keys) if not self._knows(key)]  # each once: pending entries are used up
         if missing:
             self._remember(missing)
+
+    def is_whole(self, key: int) -> bool:
+        """Whether all that stands where this key does is remembered: then there is nothing to prefetch."""
+        return self._knows(key) and key >> NEAR in self._whole
 
     def foresee(self, keys: Iterable[int]) -> None:
         """As `prefetch`, for keys that each stand by themselves: nothing around them will be asked for."""

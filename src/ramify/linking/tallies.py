@@ -4,7 +4,7 @@ A sum is a function of the rows, and so of the log; how the rows came to be what
 is what each row that was looked at added when the batch began.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TypeVar
 
 from msgspec import Struct
@@ -16,6 +16,7 @@ from ramify.model.tally import Tally, step_of
 from ramify.model.usage import NOTHING, Usage
 
 Key = tuple[str, int, str, str, str]  # project, day, kind, agent, name
+Part = tuple[Key, Usage, str, int | None]  # what is added, how it ended and how long it took
 Place = tuple[str, str]
 Name = TypeVar("Name", str, int)
 
@@ -47,6 +48,7 @@ class Side:
         self._world = world
         self._now = now
         self._known: dict[Place, Share | None] = {}
+        self._agents: dict[str, str] = {"": UNKNOWN}
 
     def share(self, place: Place) -> Share | None:
         if place not in self._known:
@@ -55,29 +57,37 @@ class Side:
         return self._known[place]
 
     def agent(self, task: str) -> str:
-        found = self.share(("tasks", task)) if task else None
-        return found.agent if isinstance(found, TaskShare) else UNKNOWN
+        known = self._agents.get(task)
+        if known is None:
+            found = self.share(("tasks", task))
+            known = self._agents[task] = found.agent if isinstance(found, TaskShare) else UNKNOWN
+        return known
 
     def weight(self, call: Place) -> tuple[object, ...]:
         """What the shares of its tools rest on."""
         share = self.share(call)
         return (share.task, self.agent(share.task), share.usage, share.uses) if isinstance(share, CallShare) else ()
 
-    def of(self, share: Share) -> Iterator[tuple[Key, Usage, str, int | None]]:
+    def of(self, share: Share | None) -> list[Part]:
         match share:
+            case None:
+                return []
             case CallShare():
-                yield (share.project, share.day, "calls", self.agent(share.task), share.model), share.usage, share.status, share.milliseconds
+                key = (share.project, share.day, "calls", self.agent(share.task), share.model)
+                return [(key, share.usage, share.status, share.milliseconds)]
             case ToolShare():
                 key, usage, status, lasted = self._of_tool(share)
-                yield key, usage, status, lasted
-                yield (*key[:2], "uses", key[3], ""), NOTHING, status, lasted  # of all tools: names may be many
+                all_tools = (share.project, share.day, "uses", key[3], "")  # names may be many
+                return [(key, usage, status, lasted), (all_tools, NOTHING, status, lasted)]
             case TaskShare():
+                parts: list[Part] = []
                 if share.counted:
-                    yield (share.project, share.day, "tasks", share.agent, share.kind), NOTHING, share.status, share.milliseconds
+                    parts.append(((share.project, share.day, "tasks", share.agent, share.kind), NOTHING, share.status, share.milliseconds))
                 if share.extra != NOTHING:
-                    yield (share.project, share.day, "extra", share.agent, UNKNOWN), share.extra, "", None
+                    parts.append(((share.project, share.day, "extra", share.agent, UNKNOWN), share.extra, "", None))
+                return parts
 
-    def _of_tool(self, share: ToolShare) -> tuple[Key, Usage, str, int | None]:
+    def _of_tool(self, share: ToolShare) -> Part:
         """The tokens of a call are divided among the tools that it asked for."""
         call = self.share(("calls", share.call)) if share.call else None
         asked = call if isinstance(call, CallShare) else None
@@ -94,7 +104,7 @@ def settle(world: World) -> None:
     sums: dict[Key, Sum] = {}
     touched = _touched(world, before, after)
     for place in touched:
-        was, now = ([] if (share := side.share(place)) is None else list(side.of(share)) for side in (before, after))
+        was, now = before.of(before.share(place)), after.of(after.share(place))
         if was == now:
             continue  # what else the row says is no matter here
         for sign, parts in ((-1, was), (1, now)):
@@ -116,9 +126,13 @@ def _touched(world: World, before: Side, after: Side) -> dict[Place, None]:
             for table in ("calls", "tools"):
                 found |= {(table, row.id): None for row in world.loader.owned(table, place[1])}
     for place in [place for place in found if place[0] == "calls"]:
-        if before.weight(place) != after.weight(place):
+        if (_uses(before.share(place)) or _uses(after.share(place))) and before.weight(place) != after.weight(place):
             found |= {("tools", tool): None for side in (before, after) for tool in _tools(world, side, place)}
     return found
+
+
+def _uses(share: Share | None) -> bool:
+    return isinstance(share, CallShare) and bool(share.uses)
 
 
 def _tools(world: World, side: Side, place: Place) -> list[str]:

@@ -64,10 +64,11 @@ class World:
         self.rules = rules
         self._rows: dict[tuple[str, str], Entity | None] = {}
         self.counted: dict[tuple[str, str], Share] = {}  # what rows added to the sums of their days, as they were stored
+        self.named: dict[tuple[str, str], int] = {}  # rows whose names in other protocols are written, and by what mark
         keys = self._keys = Keys(loader)
         self.find, self.add, self.remove, self.prefetch = keys.find, keys.add, keys.remove, keys.prefetch
-        self.foresee = keys.foresee
-        self.span, self.mark, self.unmark, self.wipe = keys.span, keys.mark, keys.unmark, keys.wipe
+        self.foresee, self.is_whole = keys.foresee, keys.is_whole
+        self.every, self.span, self.mark, self.unmark, self.wipe = keys.every, keys.span, keys.mark, keys.unmark, keys.wipe
         self._chains: dict[str, Chain] = {}
         self._lines: dict[tuple[str, ...], Chain] = {}
         self._corrected: dict[str, str] | None = None
@@ -97,16 +98,17 @@ class World:
         """After a failed write nothing remembered can be trusted."""
         self._rows.clear()
         self.counted.clear()
+        self.named.clear()
         self._keys.forget()
         self._chains.clear()
         self._lines.clear()
         self._corrected = None
         self.begin()
 
-    def trim(self, rows: int = 20_000, chains: int = 1_000) -> None:
+    def trim(self, rows: int = 40_000, chains: int = 1_000) -> None:
         """Between batches: what is remembered stays bounded, whatever the history."""
         if len(self._rows) > rows:
-            for place in list(self._rows)[: -rows // 2]:
+            for place in list(self._rows)[: -rows * 3 // 4]:
                 del self._rows[place]
                 self.counted.pop(place, None)
         self._keys.trim(rows * 2)
@@ -226,6 +228,15 @@ class World:
             conversation = ids.rooted_conversation_id(call.id)
             self._rows.setdefault(("conversations", conversation), None)
             self._keys.are_new(*(key(kind, conversation) for kind in ("roots", "loose", "member")))
+
+    def is_new_task(self, id: str) -> None:
+        """Likewise of a task that has an id of its own."""
+        self._keys.are_new(key("otel-in", id), key("kids", id))
+        for table in ("tasks", "lines"):
+            self._rows.setdefault((table, id), None)
+
+    def is_new_tool(self, id: str) -> None:
+        self._keys.are_new(key("otel-children", id))
 
     def calls_at(self, key: int) -> list[Call]:
         return [call for _, ref in self.find(key) if (call := self.call(ref)) is not None]

@@ -20,7 +20,7 @@ class Answered(Struct, frozen=True, array_like=True):
     tool: bool = False
 
 
-class NativeRef(Struct, frozen=True, array_like=True, order=True):
+class NativeRef(Struct, frozen=True, array_like=True, order=True, gc=False):
     """An id as its own protocol writes it; `scope` is the agent inside which alone it is unique."""
 
     protocol: str
@@ -77,7 +77,7 @@ class NamedAgent(Struct, frozen=True, array_like=True, order=True):
     rule: str = ""
 
 
-class Call(Struct, array_like=True):
+class Call(Struct, array_like=True, gc=False):
     """One request to a model. A retry is a call of its own with `attempt_of`."""
 
     id: str
@@ -156,7 +156,7 @@ class Call(Struct, array_like=True):
     owner: str = ""  # the task that its span gives it to
 
 
-class ToolCall(Struct, array_like=True):
+class ToolCall(Struct, array_like=True, gc=False):
     id: str
     native: str
     project: str = ""
@@ -212,7 +212,7 @@ class ToolCall(Struct, array_like=True):
     observation: str = ""  # the last that told of it
 
 
-class Task(Struct, array_like=True):
+class Task(Struct, array_like=True, gc=False):
     id: str
     project: str = ""
     conversation: str = ""
@@ -267,7 +267,7 @@ class Task(Struct, array_like=True):
     signed: int = 0  # its last sign of life, as its conversation knows it
 
 
-class Line(Struct, array_like=True):
+class Line(Struct, array_like=True, gc=False):
     """A branch of a conversation; its name is counted when somebody asks."""
 
     id: str
@@ -303,7 +303,7 @@ class Conversation(Struct, array_like=True):
     refs: tuple[NativeRef, ...] = ()
 
 
-class Message(Struct, array_like=True):
+class Message(Struct, array_like=True, gc=False):
     """A message that was reported. Its words stay in its observation; the main line's belong to the task of their time."""
 
     id: str
@@ -362,7 +362,7 @@ class Correction(Struct, array_like=True):
     at: int = 0
 
 
-class Note(Struct, array_like=True):
+class Note(Struct, array_like=True, gc=False):
     """Something that happened in a task and is neither a message nor a call: a thought, a step, an error, a verdict."""
 
     id: str
@@ -473,7 +473,7 @@ class Agent(Struct, array_like=True):
     details: dict[str, Any] = field(default_factory=dict)
 
 
-class Sheet(Struct, array_like=True):
+class Sheet(Struct, array_like=True, gc=False):
     """What a fold knows of one subject, up to its last entry: nobody looks at it but the fold."""
 
     id: str

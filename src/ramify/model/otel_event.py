@@ -14,13 +14,13 @@ CLIENT_RUN = "client-run"
 """A span of the Claude client: whose work it is, its session and agent say, and its own reports make the rows."""
 
 
-class Said(Struct, frozen=True, array_like=True):
+class Said(Struct, frozen=True, array_like=True, gc=False):
     role: str
     blocks: bytes  # JSON
     thought: bool = False
 
 
-class Asked(Struct, frozen=True, array_like=True):
+class Asked(Struct, frozen=True, array_like=True, gc=False):
     """A tool call that a model asked for, as its answer has it."""
 
     id: str
@@ -28,7 +28,7 @@ class Asked(Struct, frozen=True, array_like=True):
     args: bytes  # JSON
 
 
-class Returned(Struct, frozen=True, array_like=True):
+class Returned(Struct, frozen=True, array_like=True, gc=False):
     """A tool's result, as the next request has it."""
 
     id: str
@@ -36,7 +36,7 @@ class Returned(Struct, frozen=True, array_like=True):
     failed: bool = False
 
 
-class Content(Struct, frozen=True, array_like=True):
+class Content(Struct, frozen=True, array_like=True, gc=False):
     """What was said: kept in rows of its own, and not with the span."""
 
     said: tuple[Said, ...] = ()
@@ -49,7 +49,7 @@ class Content(Struct, frozen=True, array_like=True):
 NO_CONTENT = Content()
 
 
-class SpanSeen(Struct, frozen=True, array_like=True):
+class SpanSeen(Struct, frozen=True, array_like=True, gc=False):
     """`place` is its name everywhere: the trace's id, a dash and its own."""
 
     project: str
@@ -91,7 +91,7 @@ class SpanSeen(Struct, frozen=True, array_like=True):
     messages: int = 0  # how many rows its content makes
 
 
-class LogTold(Struct, frozen=True, array_like=True):
+class LogTold(Struct, frozen=True, array_like=True, gc=False):
     """What a log record adds to a span."""
 
     project: str

@@ -17,7 +17,7 @@ MILLION = 1_000_000
 NANO = 1_000_000_000
 
 
-class Tokens(Struct, frozen=True):
+class Tokens(Struct, frozen=True, gc=False):
     """What one call used. `input` excludes what the cache read or wrote."""
 
     input: int = 0

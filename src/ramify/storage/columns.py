@@ -3,6 +3,8 @@
 A column is a pure function of its row: it can never say anything else than the row does.
 """
 
+from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 from ramify.model.entity import (
@@ -74,44 +76,8 @@ SPARSE = frozenset((
 
 
 def columns_of(row: Entity) -> tuple[Any, ...]:
-    match row:
-        case Call():
-            return call_columns(row)
-        case ToolCall():
-            told = row.told if not row.closed else None
-            return (
-                row.project, row.call, row.block, row.name, row.task, row.observation, row.native, row.opened,
-                row.closed or (told.at if told else 0) or None, told.status if told else row.status, row.child or "".join(row.children[:1]), row.path,
-            )
-        case Task():
-            return task_columns(row)
-        case Line():
-            return row.conversation, row.kind, row.order, row.position
-        case Conversation():
-            return row.project, row.session, row.active, row.opened, row.client, row.calls, row.usage.calls, *spent(row.usage)
-        case Message():
-            return row.line, row.at, row.observation if row.protocol else ""
-        case Report():
-            return row.conversation, row.at
-        case Logged():
-            return (
-                row.session, row.seq, row.sort, row.type, row.operation, row.agent, row.work, row.task_type, row.status,
-                row.source, row.recorded, row.subject, row.project,
-            )
-        case EventSession():
-            return row.project, row.active
-        case Note():
-            return row.task, row.at, row.kind, row.observation
-        case Artifact():
-            return row.task, row.at
-        case Operation():
-            return row.project, row.session, row.updated
-        case Agent():
-            return (row.project,)
-        case Tally():
-            return row.project, row.at, row.kind
-        case _:
-            return ()
+    read = READERS.get(type(row))
+    return read(row) if read is not None else ()
 
 
 def call_columns(row: Call) -> tuple[Any, ...]:
@@ -126,6 +92,14 @@ def call_columns(row: Call) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+def tool_columns(row: ToolCall) -> tuple[Any, ...]:
+    told = row.told if not row.closed else None
+    return (
+        row.project, row.call, row.block, row.name, row.task, row.observation, row.native, row.opened,
+        row.closed or (told.at if told else 0) or None, told.status if told else row.status, row.child or "".join(row.children[:1]), row.path,
+    )  # fmt: skip
+
+
 def task_columns(row: Task) -> tuple[Any, ...]:
     agent = "" if row.agent.startswith("@") else row.agent  # a stand-in: nobody named the agent
     return (
@@ -133,6 +107,36 @@ def task_columns(row: Task) -> tuple[Any, ...]:
         row.title, row.prompt, row.prompt_author or "unknown", task_closed(row) or None, row.usage.calls, row.tool_calls,
         *spent(row.usage), *linked(row.link), *spent(row.extra),
     )  # fmt: skip
+
+
+def conversation_columns(row: Conversation) -> tuple[Any, ...]:
+    return row.project, row.session, row.active, row.opened, row.client, row.calls, row.usage.calls, *spent(row.usage)
+
+
+def event_columns(row: Logged) -> tuple[Any, ...]:
+    return (
+        row.session, row.seq, row.sort, row.type, row.operation, row.agent, row.work, row.task_type, row.status,
+        row.source, row.recorded, row.subject, row.project,
+    )  # fmt: skip
+
+
+READERS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
+    Call: call_columns,
+    ToolCall: tool_columns,
+    Task: task_columns,
+    Line: lambda row: (row.conversation, row.kind, row.order, row.position),
+    Conversation: conversation_columns,
+    Message: lambda row: (row.line, row.at, row.observation if row.protocol else ""),
+    Report: lambda row: (row.conversation, row.at),
+    Logged: event_columns,
+    EventSession: lambda row: (row.project, row.active),
+    Note: lambda row: (row.task, row.at, row.kind, row.observation),
+    Artifact: lambda row: (row.task, row.at),
+    Operation: lambda row: (row.project, row.session, row.updated),
+    Agent: lambda row: (row.project,),
+    Tally: lambda row: (row.project, row.at, row.kind),
+}
+"""By type, and not one test after the other: most rows are of the kinds that would be tried last."""
 
 
 def spent(usage: Usage) -> tuple[int | None, ...]:
@@ -153,3 +157,37 @@ def upsert(table: str) -> str:
 
 
 UPSERT = {table: upsert(table) for table in TABLES}
+
+
+STEADY: dict[str, tuple[str, ...]] = {
+    "calls": ("project", "conversation", "attempt_of", "started", "model"),
+    "tools": ("project", "call", "block", "name", "observation"),
+    "tasks": ("project", "conversation", "parent", "opened", "kind", "agent"),
+    "messages": ("at", "observation"),
+}
+"""Columns that indexes are made of and that seldom change while others of their row do."""
+
+
+def steady_of(table: str) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """Of what `columns_of` gives."""
+    return itemgetter(*(COLUMNS[table].index(name) for name in STEADY[table]))
+
+
+def moving_of(table: str) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """Of an id, the columns and `doc`: what `narrow` takes."""
+    names = ("id", *COLUMNS[table], "doc")
+    return itemgetter(*(names.index(name) for name in (*moving(table), "id", *STEADY[table])))
+
+
+def moving(table: str) -> tuple[str, ...]:
+    return tuple(name for name in (*COLUMNS[table], "doc") if name not in STEADY[table])
+
+
+def narrow(table: str) -> str:
+    """Of a row that is there. A column that is named is written to every index that has it, even if it says the same as before."""
+    updates = ", ".join(f"{name} = ?" for name in moving(table))
+    same = " AND ".join(f"{name} = ?" for name in ("id", *STEADY[table]))
+    return f"UPDATE {table} SET {updates} WHERE {same}"
+
+
+NARROW = {table: (narrow(table), steady_of(table), moving_of(table)) for table in STEADY}

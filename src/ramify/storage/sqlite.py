@@ -29,7 +29,7 @@ from ramify.storage.base import (
     StoreDown,
     Test,
 )
-from ramify.storage.columns import SPARSE, UPSERT, columns_of
+from ramify.storage.columns import NARROW, SPARSE, UPSERT, columns_of
 from ramify.storage.direct import ask_directly
 from ramify.storage.fold import Folder, unfold, unfold_each
 from ramify.storage.heads import seen_with
@@ -42,6 +42,7 @@ from ramify.storage.sqlite_file import SqliteFile
 
 NEWEST = 64
 CHUNK = 400
+STEADY_ROWS = 20_000  # of a table, of which it is remembered how they were written
 MESH = ".mesh"  # of the name of a file that earlier versions wrote beside the store, with all messages of a mesh in it
 _encoder = msgspec.msgpack.Encoder()
 _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.items()}
@@ -76,6 +77,7 @@ class Sqlite:
         self._folder = Folder(self)
         self._new_blobs: dict[bytes, tuple[int, bytes, int, int, bytes]] = {}
         self._last_blob = self._last = 0
+        self._steady: dict[str, dict[str, int]] = {}  # a hint: what it says of a row is looked at again when that is written
         try:
             self._file = SqliteFile(path, steps, self._folder.forget, _columns, busy_seconds, durable)
             self.search = Search(f"{path}.search" if path else "", int(self.fact("identity") or 0))
@@ -179,7 +181,7 @@ class Sqlite:
             else:
                 rows.setdefault(table, []).append((id, *columns_of(row), _encoder.encode(row)))
         for table, changed in rows.items():
-            connection.executemany(UPSERT[table], changed)
+            connection.executemany(UPSERT[table], self._narrowly(connection, table, changed) if table in NARROW else changed)
         added = [place for place, there in changes.keys.items() if there]
         connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?, ?)", added)
         gone = [place for place, there in changes.keys.items() if not there]
@@ -190,6 +192,19 @@ class Sqlite:
         )
         connection.executemany("INSERT OR IGNORE INTO unreadable VALUES (?, ?, ?)", changes.unreadable)
         connection.executemany("DELETE FROM observations WHERE id = ?", [(id,) for id in changes.forgotten])
+
+    def _narrowly(self, connection: sqlite3.Connection, table: str, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Writes rows whose steady columns are as they were written last, with fewer indexes. Gives those that it did not write."""
+        statement, steady, moving = NARROW[table]
+        known, same, other = self._steady.setdefault(table, {}), list[tuple[Any, ...]](), list[tuple[Any, ...]]()
+        for row in rows:
+            mark = hash(steady(row[1:-1]))
+            (same if known.get(row[0]) == mark else other).append(row)
+            known[row[0]] = mark
+        if len(known) > STEADY_ROWS:
+            known.clear()
+        written = connection.executemany(statement, map(moving, same)).rowcount if same else 0
+        return other if written == len(same) else [*same, *other]
 
     def take_projections(self, other: Projected, tables: Sequence[str] | None = None) -> None:
         with self._file.writing() as connection:

@@ -27,17 +27,35 @@ class Calls:
     def put(self, node: Node) -> None:
         around = self.structure.wrappers(node)
         id, owner = call_id(node.seen), self.tasks.owner(node)
-        row = self._describe(id, node, around)
         known = self.world.call(id)
+        if known is not None and self._is_told(known, node, around):
+            self._give(known, owner)
+        else:
+            self._write(self._describe(id, node, around), known, owner)
+        if node.task != owner or node.table != "calls":
+            self._move(node, owner)
+        self._put[id] = (node, around)
+
+    def _is_told(self, known: Call, node: Node, around: list[Node]) -> bool:
+        """Whether the row says already what its spans say: then only its task can be another."""
+        spans = [node, *around]
+        return known.details.get("spans") == [one.seen.place for one in spans] and not any(map(self.nodes.is_fresh, spans))
+
+    def _give(self, known: Call, owner: str) -> None:
+        if known.task != owner:
+            number = 1 if known.relation == "told" else 0
+            self.tasks.add(known.task, NOTHING - counted(known), -number)
+            self.tasks.add(owner, counted(known), number)
+            known.task = owner
+            self.world.save("calls", known)
+
+    def _write(self, row: Call, known: Call | None, owner: str) -> None:
         if known is not None:
             row.conversation, row.line = known.conversation, known.line
             row.twin, row.relation = known.twin, known.relation
         row.task = owner
         self._book(known, row)
-        if node.task != owner or node.table != "calls":
-            self._move(node, owner)
         self.world.save("calls", row)
-        self._put[id] = (node, around)
 
     def _move(self, node: Node, owner: str) -> None:
         if node.task:

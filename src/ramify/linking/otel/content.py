@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import msgspec
 
-from ramify.linking.otel.nodes import entries, place_key
+from ramify.linking.otel.nodes import place_key
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Message, Note, Task
@@ -48,7 +48,7 @@ def logs_key(project: str, place: str) -> int:
 def logged(world: World, seen: SpanSeen) -> list[str]:
     if not world.find(key("otel-logged", seen.project)):
         return []
-    return [ref for _, ref in entries(world, logs_key(seen.project, seen.place))]
+    return [ref for _, ref in world.every(logs_key(seen.project, seen.place))]
 
 
 def _put(world: World, project: str, id: str, said: Said, at: int, number: int, observation: str) -> None:

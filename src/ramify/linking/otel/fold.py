@@ -9,7 +9,7 @@ from ramify.linking.otel.joining import Joining
 from ramify.linking.otel.nodes import Node, Nodes, Place, is_client_run
 from ramify.linking.otel.structure import MISSING, Reach, Structure
 from ramify.linking.otel.tasks import Tasks
-from ramify.linking.otel.tools import Tools, run_id
+from ramify.linking.otel.tools import Tools, is_spoken_of, run_id
 from ramify.linking.otel.traces import Traces
 from ramify.linking.sighting import Price
 from ramify.linking.world import World
@@ -111,7 +111,7 @@ class Fold:
         """What spans made when they were judged last, all of it at once."""
         known = [node for node in self.reach.touched.values() if node.row]
         calls = [node.seen for node in known if node.table == "calls"]
-        tools = [node.seen for node in known if node.table == "tools"]
+        tools = [node.seen for node in known if node.table == "tools" and (self.nodes.is_fresh(node) or is_spoken_of(self.world, node.seen))]
         self.world.gather("calls", (node.row for node in known if node.table == "calls"))
         self.world.gather("tools", (node.row for node in known if node.table == "tools"))
         self.world.gather("messages", (id for seen in calls for id in content.message_ids(seen)))

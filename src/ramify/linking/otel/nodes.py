@@ -1,14 +1,12 @@
 """Spans as a fold keeps them: each in a sheet of its own, found by its place, with the spans below it."""
 
-from bisect import insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ramify.linking.keys import Entry
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Sheet, ToolCall
@@ -19,7 +17,7 @@ Place = tuple[str, str]
 """A project, and a span's place in it: nothing links across projects."""
 
 
-class Node(Struct, array_like=True):
+class Node(Struct, array_like=True, gc=False):
     """A span, and what was made of it when it was judged last."""
 
     seen: SpanSeen
@@ -48,12 +46,6 @@ def load(world: World, project: str, place: str) -> Node | None:
 def place_key(kind: str, project: str, place: str) -> int:
     """Keys of one trace stand together, so that those of a batch are read at once."""
     return key(kind, project, trace_of(place), place)
-
-
-def entries(world: World, place: int) -> list[Entry]:
-    """All of a key's: from what is remembered, unless there are so many that only the newest are."""
-    world.find(place)
-    return world.span(place)
 
 
 def trace_of(place: str) -> str:
@@ -108,25 +100,33 @@ class Nodes:
     def __init__(self, world: World) -> None:
         self.world = world
         self._known: dict[Place, Node | None] = {}
-        self._kids: dict[Place, list[Entry]] = {}
+        self._kids: dict[Place, list[Node]] = {}
+        self.fresh: set[Place] = set()  # that came with this batch, or came better
         self._changed: dict[Place, Node] = {}
 
     def expect(self, events: Sequence[SpanSeen | LogTold]) -> None:
         """Reads what is known around new spans at once."""
         spans = [event for event in events if isinstance(event, SpanSeen)]
-        keys = [place_key("otel-kids", seen.project, place) for seen in spans for place in (seen.place, seen.parent) if place]
-        keys += [place_key("otel-asks", seen.project, seen.place) for seen in spans if seen.role == MODEL]
+        self._expect_keys(spans)
+        near = [(seen.project, place) for seen in spans for place in (seen.place, seen.parent) if place]
+        near += [(seen.project, kid) for seen in spans for _, kid in self.world.every(place_key("otel-kids", seen.project, seen.place))]
+        self.world.gather("sheets", (sheet_id(*place) for place in near))
+        self.world.gather("tools", (tool_id(seen.project, trace_of(seen.place), seen.tool_call or seen.place) for seen in spans if seen.role == TOOL))
+
+    def _expect_keys(self, spans: Sequence[SpanSeen]) -> None:
+        """Of traces that are not remembered whole."""
+        traces = dict.fromkeys((seen.project, trace_of(seen.place)) for seen in spans)
+        partly = {trace for trace in traces if not self.world.is_whole(key("otel-kids", *trace, ""))}
+        some = [seen for seen in spans if (seen.project, trace_of(seen.place)) in partly] if partly else []
+        keys = [place_key("otel-kids", seen.project, place) for seen in some for place in (seen.place, seen.parent) if place]
+        keys += [place_key("otel-asks", seen.project, seen.place) for seen in some if seen.role == MODEL]
         keys += [
             key(kind, seen.project, trace_of(seen.place), seen.tool_call)
-            for seen in spans
+            for seen in some
             if seen.tool_call
             for kind in ("otel-runs", "otel-said")
         ]
         self.world.prefetch(keys)
-        near = [(seen.project, place) for seen in spans for place in (seen.place, seen.parent) if place]
-        near += [(seen.project, kid) for seen in spans for _, kid in entries(self.world, place_key("otel-kids", seen.project, seen.place))]
-        self.world.gather("sheets", (sheet_id(*place) for place in near))
-        self.world.gather("tools", (tool_id(seen.project, trace_of(seen.place), seen.tool_call or seen.place) for seen in spans if seen.role == TOOL))
 
     def get(self, project: str, place: str) -> Node | None:
         if not place:
@@ -139,16 +139,19 @@ class Nodes:
     def parent(self, node: Node) -> Node | None:
         return self.get(node.seen.project, node.seen.parent)
 
-    def kids(self, node: Node) -> Iterator[Node]:
+    def kids(self, node: Node) -> list[Node]:
         """Oldest first."""
-        project, place = node.seen.project, node.seen.place
-        if (project, place) not in self._kids:
-            self._kids[project, place] = list(entries(self.world, place_key("otel-kids", project, place)))
-        if any((project, kid) not in self._known for _, kid in self._kids[project, place]):
-            self.world.gather("sheets", (sheet_id(project, kid) for _, kid in self._kids[project, place]))
-        for _, kid in self._kids[project, place]:
-            if (found := self.get(project, kid)) is not None:
-                yield found
+        project, place = at = (node.seen.project, node.seen.place)
+        known = self._kids.get(at)
+        if known is None:
+            below = self.world.every(place_key("otel-kids", project, place))
+            if any((project, kid) not in self._known for _, kid in below):
+                self.world.gather("sheets", (sheet_id(project, kid) for _, kid in below))
+            known = self._kids[at] = [found for _, kid in below if (found := self.get(project, kid)) is not None]
+        return known
+
+    def is_fresh(self, node: Node) -> bool:
+        return (node.seen.project, node.seen.place) in self.fresh
 
     def changed(self, node: Node) -> None:
         self._changed[node.seen.project, node.seen.place] = node
@@ -162,7 +165,7 @@ class Nodes:
         if known is None:  # what is certainly absent is not looked for
             self.world.lacks("calls", call_id(seen))
             if not seen.task:
-                self.world.lacks("tasks", task_id(seen))
+                self.world.is_new_task(task_id(seen))
         bare = replace(seen, content=NO_CONTENT)
         if known is not None and (known.seen.parent, known.seen.opened) != (seen.parent, seen.opened):
             self._mark(known.seen, False)
@@ -170,6 +173,7 @@ class Nodes:
             self._mark(seen, True)
         node.seen = bare
         self._known[seen.project, seen.place] = node
+        self.fresh.add((seen.project, seen.place))
         self.changed(node)
         return node
 
@@ -177,11 +181,7 @@ class Nodes:
         if seen.parent:
             put = self.world.mark if there else self.world.unmark
             put(place_key("otel-kids", seen.project, seen.parent), seen.opened, seen.place)
-            known = self._kids.get((seen.project, seen.parent))
-            if known is not None and there:
-                insort(known, (seen.opened, seen.place))
-            elif known is not None:
-                known.remove((seen.opened, seen.place))
+            self._kids.pop((seen.project, seen.parent), None)
 
     def save(self) -> None:
         for (project, place), node in self._changed.items():

@@ -12,7 +12,7 @@ CLIENT = 3
 ROOT, MISSING = "root", "missing"
 
 
-class Standing(Struct, frozen=True):
+class Standing(Struct, frozen=True, gc=False):
     """Where a span stands. `owner`: the nearest agent above; where there is none, `end` says how the way up ended."""
 
     owner: str = ""
@@ -24,7 +24,7 @@ class Standing(Struct, frozen=True):
     depth: int = 0
 
 
-class Below(Struct):
+class Below(Struct, gc=False):
     """What stands directly below, with nothing but wrappers between."""
 
     agents: list[Node]

@@ -74,8 +74,9 @@ class Tasks:
         id = self.id_of(node.seen)
         if node.table == "tasks" and node.row != id:
             self.gone[node.row] = id
-        node.table, node.row, node.task = "tasks", id, id
-        self.nodes.changed(node)
+        if (node.table, node.row, node.task) != ("tasks", id, id):
+            node.table, node.row, node.task = "tasks", id, id
+            self.nodes.changed(node)
         self.wanted[id] = self._speaker(node)
 
     def _speaker(self, node: Node) -> Node:

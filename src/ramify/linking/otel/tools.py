@@ -7,7 +7,6 @@ from ramify.linking.otel.nodes import (
     Node,
     Nodes,
     call_id,
-    entries,
     is_client_run,
     place_key,
     span_of,
@@ -26,12 +25,12 @@ from ramify.model.usage import NOTHING
 STATUS = {"completed": "ok", "failed": "error", "canceled": "canceled", "working": "running"}
 
 
-class Run(Struct, array_like=True):
+class Run(Struct, array_like=True, gc=False):
     args: bytes = b""
     result: bytes = b""
 
 
-class Spoken(Struct, array_like=True):
+class Spoken(Struct, array_like=True, gc=False):
     """What answers and requests say of one tool call; of several, the earliest."""
 
     asked_at: int = 0
@@ -68,7 +67,10 @@ class Tools:
             state = _encode(Run(content.args, content.result))
             self.world.save("sheets", Sheet(run_id(seen), "otel-run", seen.closed, seen.observation, state))
         if seen.tool_call:
-            self.world.mark(runs_key(seen.project, trace_of(seen.place), seen.tool_call), seen.opened, seen.place)
+            trace, runs = trace_of(seen.place), runs_key(seen.project, trace_of(seen.place), seen.tool_call)
+            if not self.world.find(runs):
+                self.world.is_new_tool(tool_id(seen.project, trace, seen.tool_call))
+            self.world.mark(runs, seen.opened, seen.place)
 
     def note_content(self, node: Node, content: Content) -> None:
         seen, trace = node.seen, trace_of(node.seen.place)
@@ -103,7 +105,7 @@ class Tools:
 
     def put(self, node: Node) -> None:
         """Another witness of the same run makes no row; nor does what runs inside a tool call of the Claude client."""
-        seen = node.seen
+        seen, before = node.seen, (node.table, node.row, node.task)
         around = self.structure.inner_of(node)
         if around or self._in_client(node):
             node.table = node.row = node.task = ""
@@ -113,7 +115,8 @@ class Tools:
         else:
             node.table, node.row, node.task = "tools", tool_row(self.world, seen), self.tasks.owner(node)
         self._stir(node)
-        self.nodes.changed(node)
+        if before != (node.table, node.row, node.task):
+            self.nodes.changed(node)
 
     def _stir(self, node: Node) -> None:
         self._stirred[node.seen.project, trace_of(node.seen.place), node.seen.tool_call or node.seen.place] = None
@@ -125,7 +128,7 @@ class Tools:
     def asked_by(self, node: Node) -> None:
         """Of a call that is placed: whatever it asked for stands where it stands, unless a span ran it."""
         seen = node.seen
-        for _, native in entries(self.world, place_key("otel-asks", seen.project, seen.place)):
+        for _, native in self.world.every(place_key("otel-asks", seen.project, seen.place)):
             self._stirred[seen.project, trace_of(seen.place), native] = None
 
     def met(self, node: Node, native: str) -> None:
@@ -147,7 +150,7 @@ class Tools:
 
     def _run_of(self, project: str, trace: str, native: str) -> Node | None:
         """Of several runs under one id, the earliest."""
-        places = [native] if is_place(native, trace) else [place for _, place in entries(self.world, runs_key(project, trace, native))]
+        places = [native] if is_place(native, trace) else [place for _, place in self.world.every(runs_key(project, trace, native))]
         runs = [node for place in places if (node := self.nodes.get(project, place)) is not None and node.table == "tools"]
         return min(runs, key=lambda node: (node.seen.opened, node.seen.place), default=None)
 
@@ -163,8 +166,11 @@ class Tools:
         if seen.tool_call and wire_tool(self.world, seen.project, seen.tool_call) is not None:
             self._drop(tool_id(seen.project, trace_of(seen.place), seen.tool_call))
             return
-        spoken = self.spoken(seen.project, trace_of(seen.place), seen.tool_call) if seen.tool_call else Spoken()
         spans = [node, *self._inner(node)]
+        if (known := self.world.tool(node.row)) is not None and self._is_told(known, spans):
+            self._move(known, node.task)
+            return
+        spoken = self.spoken(seen.project, trace_of(seen.place), seen.tool_call) if seen.tool_call else Spoken()
         run = self._content(spans)
         row = ToolCall(
             node.row, seen.tool_call or span_of(seen.place), seen.project, name=seen.tool or spoken.name, protocol=PROTOCOL,
@@ -177,6 +183,21 @@ class Tools:
         asked = ("llm_response",) if spoken.asked_in else ()
         row.phases = (*asked, "tool_invocation_start", *(("tool_result",) if row.status != "running" else ()))
         self._save(row)
+
+    def _is_told(self, known: ToolCall, spans: list[Node]) -> bool:
+        """Whether the row says already what its spans say, and nobody else has anything to say: then only its task can be another."""
+        if known.protocol != PROTOCOL or known.details.get("spans") != [one.seen.place for one in spans]:
+            return False
+        return not any(self.nodes.is_fresh(one) or is_spoken_of(self.world, one.seen) for one in spans)
+
+    def _move(self, known: ToolCall, task: str) -> None:
+        if known.task != task:
+            for owner, number in ((known.task, -1), (task, 1)):
+                if owner:
+                    self.tasks.add(owner, NOTHING, tools=number)
+            known.task = task
+            self.world.save("tools", known)
+        self._fresh[known.id] = None
 
     def _put_told(self, project: str, trace: str, native: str) -> None:
         """In the words of a call alone: no span ran it. What only came back was asked for before anybody listened."""
@@ -228,7 +249,7 @@ class Tools:
             self.world.save("tools", row)
 
     def _children(self, row: ToolCall) -> tuple[str, ...]:
-        found = (self.world.task(ref) for _, ref in entries(self.world, key("otel-children", row.id)))
+        found = (self.world.task(ref) for _, ref in self.world.every(key("otel-children", row.id)))
         return tuple(task.id for task in sorted((one for one in found if one is not None), key=lambda task: (task.opened, task.id)))
 
     def _inner(self, node: Node) -> list[Node]:
@@ -260,6 +281,11 @@ class Tools:
 def run_id(seen: SpanSeen) -> str:
     """Of the sheet that holds what a tool was given, and gave back."""
     return f"run:{seen.project}:{seen.place}"
+
+
+def is_spoken_of(world: World, seen: SpanSeen) -> bool:
+    """Whether a model's answer or a request tells of the same call."""
+    return bool(seen.tool_call) and bool(world.find(said_key(seen.project, trace_of(seen.place), seen.tool_call)))
 
 
 def is_earlier(seen: SpanSeen, at: int, place: str) -> bool:

@@ -21,7 +21,7 @@ WITHHELD = "<REDACTED>"
 SERVER, CLIENT = 2, 3
 
 
-class Value(Struct, rename="camel"):
+class Value(Struct, rename="camel", gc=False):
     string_value: str | None = None
     bool_value: bool | str | None = None
     int_value: int | float | str | None = None
@@ -31,36 +31,36 @@ class Value(Struct, rename="camel"):
     bytes_value: str | None = None
 
 
-class Pair(Struct):
+class Pair(Struct, gc=False):
     key: str = ""
     value: Value | None = None
 
 
-class Values(Struct):
+class Values(Struct, gc=False):
     values: list[Value] = field(default_factory=list)
 
 
-class Pairs(Struct):
+class Pairs(Struct, gc=False):
     values: list[Pair] = field(default_factory=list)
 
 
-class SpanEvent(Struct, rename="camel"):
+class SpanEvent(Struct, rename="camel", gc=False):
     name: str = ""
     time_unix_nano: int | str = 0
     attributes: list[Pair] = field(default_factory=list)
 
 
-class SpanLink(Struct, rename="camel"):
+class SpanLink(Struct, rename="camel", gc=False):
     trace_id: str = ""
     span_id: str = ""
 
 
-class Status(Struct):
+class Status(Struct, gc=False):
     code: int | str = 0
     message: str = ""
 
 
-class Span(Struct, rename="camel"):
+class Span(Struct, rename="camel", gc=False):
     trace_id: str = ""
     span_id: str = ""
     parent_span_id: str | None = ""
@@ -77,7 +77,7 @@ class Span(Struct, rename="camel"):
     dropped_events_count: int | str = 0
 
 
-class Log(Struct, rename="camel"):
+class Log(Struct, rename="camel", gc=False):
     time_unix_nano: int | str = 0
     observed_time_unix_nano: int | str = 0
     trace_id: str | None = ""
@@ -87,28 +87,28 @@ class Log(Struct, rename="camel"):
     attributes: list[Pair] = field(default_factory=list)
 
 
-class Resource(Struct):
+class Resource(Struct, gc=False):
     attributes: list[Pair] = field(default_factory=list)
 
 
-class Scope(Struct):
+class Scope(Struct, gc=False):
     name: str = ""
     version: str = ""
 
 
-class Scoped(Struct, rename="camel"):
+class Scoped(Struct, rename="camel", gc=False):
     scope: Scope | None = None
     spans: list[Raw] = field(default_factory=list)
     log_records: list[Raw] = field(default_factory=list)
 
 
-class Resourced(Struct, rename="camel"):
+class Resourced(Struct, rename="camel", gc=False):
     resource: Resource | None = None
     scope_spans: list[Scoped] = field(default_factory=list)
     scope_logs: list[Scoped] = field(default_factory=list)
 
 
-class Document(Struct, rename="camel"):
+class Document(Struct, rename="camel", gc=False):
     resource_spans: list[Resourced] = field(default_factory=list)
     resource_logs: list[Resourced] = field(default_factory=list)
 
@@ -194,7 +194,7 @@ def parsed(value: Any) -> Any:
 # -- spans -------------------------------------------------------------------------------------------------------------
 
 
-class Read(Struct):
+class Read(Struct, gc=False):
     """A span, read: what dialects look at."""
 
     span: Span
