@@ -9,11 +9,14 @@ from ramify.capture.secret_keys import ANY_MARK, MARK, NAME, value_end
 ATTRIBUTE = re.compile(
     rb'"key"\s*:\s*"([^"\\]{1,120})"\s*,\s*"value"\s*:\s*\{\s*(?:"arrayValue"\s*:\s*\{\s*"values"\s*:\s*\[\s*\{\s*)?"stringValue"\s*:\s*"'
 )
+KEYS = re.compile(rb'"key"\s*:\s*"([^"\\]{1,120})"')
 HEADER = re.compile(r"http\.(?:request|response)\.header\.(.+)")
 
 
 def redact_attributes(body: bytes) -> bytes:
     body = redact_json(body)
+    if not any(map(is_secret, set(KEYS.findall(body)))):
+        return body
     pieces: list[bytes] = []
     done = 0
     for found in ATTRIBUTE.finditer(body):

@@ -15,6 +15,7 @@ class Joining:
         self.nodes = nodes
         self.structure = structure
         self.tasks = tasks
+        self._linked: dict[str, bool] = {}
 
     # -- marks by which others find a span -----------------------------------------------------------------------------
 
@@ -31,11 +32,17 @@ class Joining:
     def waiting_for(self, node: Node) -> list[Place]:
         """Spans whose links lead to this one, and those that name its task as their parent."""
         project, found = node.seen.project, list[tuple[int, str]]()
-        if self.world.find(key("otel-links", project)):
+        if self._has_links(project):
             found += self.world.span(key("otel-linked", f"{project}:{node.seen.place}"))
         if node.seen.task:
             found += self.world.span(key("otel-awaited", f"{project}:{node.seen.task}"))
         return [(project, ref) for _, ref in found]
+
+    def _has_links(self, project: str) -> bool:
+        """Asked of every span, before any link of this batch is looked at."""
+        if project not in self._linked:
+            self._linked[project] = bool(self.world.find(key("otel-links", project)))
+        return self._linked[project]
 
     # -- requests on the wire ------------------------------------------------------------------------------------------
 

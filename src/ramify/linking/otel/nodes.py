@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Sheet, ToolCall
-from ramify.model.otel_event import CLIENT_RUN, MODEL, NO_CONTENT, TOOL, LogTold, SpanSeen
+from ramify.model.otel_event import AGENT, CLIENT_RUN, LOOP, MODEL, NO_CONTENT, TOOL, WORKFLOW, LogTold, SpanSeen
 
 TRACE = 32  # characters of a trace's id
 Place = tuple[str, str]
@@ -162,10 +162,8 @@ class Nodes:
         if known is not None and not is_better(seen, known.seen):
             return None
         node = known or Node(seen)
-        if known is None:  # what is certainly absent is not looked for
-            self.world.lacks("calls", call_id(seen))
-            if not seen.task:
-                self.world.is_new_task(task_id(seen))
+        if known is None:
+            self._is_new(seen)
         bare = replace(seen, content=NO_CONTENT)
         if known is not None and (known.seen.parent, known.seen.opened) != (seen.parent, seen.opened):
             self._mark(known.seen, False)
@@ -176,6 +174,13 @@ class Nodes:
         self.fresh.add((seen.project, seen.place))
         self.changed(node)
         return node
+
+    def _is_new(self, seen: SpanSeen) -> None:
+        """What is certainly absent is not looked for."""
+        if seen.role == MODEL:
+            self.world.lacks("calls", call_id(seen))
+        elif seen.role in (AGENT, LOOP, WORKFLOW) and not seen.task:
+            self.world.is_new_task(task_id(seen))
 
     def _mark(self, seen: SpanSeen, there: bool) -> None:
         if seen.parent:

@@ -113,7 +113,8 @@ def above_of(read: Read) -> str:
 
 
 def native_of(read: Read) -> dict[str, Any]:
-    found = {name: read.attributes[name] for name in names.KEPT_NATIVE if read.attributes.get(name) is not None}
+    given = read.attributes
+    found = {name: given[name] for name in names.KEPT_NATIVE if given.get(name) is not None} if names.keeps(given) else {}
     dropped = (number(read.span.dropped_attributes_count) or 0) + (number(read.span.dropped_events_count) or 0)
     return {**found, "dropped": dropped} if dropped else found
 

@@ -57,6 +57,8 @@ KEPT_NATIVE = (
     "adcp.agent.id", "a2a.protocol.version", "mcp.session.id", "anthropic.session.id", "anthropic.session.thread.id",
 )  # fmt: skip
 
+keeps = frozenset(KEPT_NATIVE).intersection
+"""Which of an attribute's names are among them."""
 Names = tuple[str, ...]
 MEANINGS: tuple[Names, ...] = (
     PROVIDER, CONVERSATION, AGENT, AGENT_ID, MODEL, RESPONSE, REQUEST, STOP, TOOL, TOOL_CALL, ARGUMENTS, RESULT, INPUT, OUTPUT, CACHE_READ,
@@ -65,26 +67,26 @@ MEANINGS: tuple[Names, ...] = (
 NOWHERE = 1000
 
 
-def ranked() -> dict[str, list[tuple[Names, int]]]:
-    """By attribute: what it means, and how many names of that go before it."""
-    found: dict[str, list[tuple[Names, int]]] = {}
+def ranked() -> dict[str, list[tuple[str, int]]]:
+    """By attribute: what it means, and how many names of that go before it. A meaning is called by its first name, which no other has."""
+    found: dict[str, list[tuple[str, int]]] = {}
     for names in MEANINGS:
         for rank, name in enumerate(names):
-            found.setdefault(name, []).append((names, rank))
+            found.setdefault(name, []).append((names[0], rank))
     return found
 
 
 RANKED = ranked()
 
 
-def meant(attributes: Mapping[str, Any]) -> dict[Names, Any]:
+def meant(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """The value of each meaning that is there. A span has few attributes, and most meanings have many names."""
-    found: dict[Names, Any] = {}
-    ranks: dict[Names, int] = {}
+    found: dict[str, Any] = {}
+    ranks: dict[str, int] = {}
     for name, value in attributes.items():
         if value is None or name not in RANKED:
             continue
-        for names, rank in RANKED[name]:
-            if rank < ranks.get(names, NOWHERE):
-                found[names], ranks[names] = value, rank
+        for meaning, rank in RANKED[name]:
+            if rank < ranks.get(meaning, NOWHERE):
+                found[meaning], ranks[meaning] = value, rank
     return found

@@ -141,7 +141,11 @@ def plain(value: Value | None) -> Any:
 
 
 def attributes_of(pairs: list[Pair]) -> Attributes:
-    return {pair.key: plain(pair.value) for pair in pairs}
+    """Most values are strings."""
+    return {
+        pair.key: value.string_value if (value := pair.value) is not None and value.string_value is not None else plain(value)
+        for pair in pairs
+    }
 
 
 def from_base64(text: str) -> bytes:
@@ -153,7 +157,7 @@ def from_base64(text: str) -> bytes:
 
 def number(value: Any) -> int | None:
     """A whole number; strings are meant as such where one is expected."""
-    if type(value) is int:
+    if value is None or type(value) is int:
         return value
     try:
         found = float(value) if isinstance(value, float | str) and not str(value).lstrip("-").isdigit() else int(value)
@@ -163,6 +167,8 @@ def number(value: Any) -> int | None:
 
 
 def real(value: Any) -> float | None:
+    if value is None:
+        return None
     try:
         found = float(value)
     except (TypeError, ValueError):
@@ -203,7 +209,7 @@ class Read(Struct, gc=False):
     resource: Attributes
     trace: str
     id: str
-    meant: dict[tuple[str, ...], Any] = field(default_factory=dict)
+    meant: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.meant = meant(self.attributes)
@@ -247,7 +253,7 @@ class Read(Struct, gc=False):
 
     def means(self, names: tuple[str, ...]) -> Any:
         """The first of the attributes that have this meaning."""
-        return self.meant.get(names)
+        return self.meant.get(names[0])
 
     def first(self, names: tuple[str, ...]) -> Any:
         """The first of any attributes that is there."""
