@@ -88,7 +88,8 @@ class Fold:
     def settle(self) -> None:
         self.reach.spread_turned()
         for node in list(self.reach.touched.values()):
-            self.wake(self.joining.waiting_for(node))
+            if waiting := self.joining.waiting_for(node):
+                self.wake(waiting)
         for node in list(self.reach.touched.values()):
             self._stand(node)
         self._turn_traces()

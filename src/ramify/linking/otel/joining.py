@@ -31,7 +31,8 @@ class Joining:
 
     def waiting_for(self, node: Node) -> list[Place]:
         """Spans whose links lead to this one, and those that name its task as their parent."""
-        project, found = node.seen.project, list[tuple[int, str]]()
+        project = node.seen.project
+        found: list[tuple[int, str]] = []
         if self._has_links(project):
             found += self.world.span(key("otel-linked", f"{project}:{node.seen.place}"))
         if node.seen.task:

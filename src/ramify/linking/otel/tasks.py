@@ -64,8 +64,10 @@ class Tasks:
         return self.id_of(above.seen)
 
     def add(self, task: str, usage: Usage, calls: int = 0, tools: int = 0) -> None:
-        one = self.sums.setdefault(task, Sum())
-        one.usage, one.calls, one.tools = one.usage + usage, one.calls + calls, one.tools + tools
+        one = self.sums.get(task) or self.sums.setdefault(task, Sum())
+        if usage is not NOTHING:
+            one.usage = one.usage + usage
+        one.calls, one.tools = one.calls + calls, one.tools + tools
         self.wanted.setdefault(task, None)
 
     # -- taking in -----------------------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """A trace as a whole: the task that stands for it until its root has come, and what no agent is above of."""
 
+from functools import lru_cache
+
 import msgspec
 from msgspec import Struct
 
@@ -30,6 +32,7 @@ def stand_in(project: str, trace: str) -> str:
     return ids.short("task", project, "otel", "trace", trace)
 
 
+@lru_cache(1024)
 def listed(project: str, trace: str, how: str) -> int:
     return key(f"otel-{how}", f"{project}:{trace}")
 

@@ -44,6 +44,9 @@ SCHEMA: dict[str, dict[int, Field]] = {
     },
 }  # fmt: skip
 
+LISTS = frozenset(type for fields in SCHEMA.values() for _, type in fields.values() if type.endswith("*"))
+NO_FIELD: Field = ("", "")
+
 
 class Malformed(ValueError):
     """These bytes are no such message."""
@@ -82,27 +85,28 @@ def _span(data: bytes, position: int, end: int) -> tuple[int, int]:
 
 
 def _message(data: bytes, position: int, end: int, schema: str) -> Message:
-    fields, found = SCHEMA[schema], Message()
+    fields = SCHEMA[schema]
+    found: Message = {}
     while position < end:
-        tag, position = _varint(data, position)
-        name, type = fields.get(tag >> 3, ("", ""))
-        wire = tag & 7
-        if wire == 2:
+        tag = data[position]
+        position += 1
+        if tag >= 0x80:
+            tag, position = _varint(data, position - 1)
+        name, type = fields.get(tag >> 3, NO_FIELD)
+        if tag & 7 == 2:
             start, position = _span(data, position, end)
-            _put(found, name, type, _sized(data, start, position, type))
+            value = _sized(data, start, position, type)
         else:
-            value, position = _number(data, position, wire)
-            _put(found, name, type, str(value) if type == "time" else value)
+            value, position = _number(data, position, tag & 7)
+            if type == "time":
+                value = str(value)
+        if type in LISTS:
+            found.setdefault(name, []).append(value)
+        elif name:
+            found[name] = value
     if position > end:
         raise Malformed("a field is longer than the message around it")
     return found
-
-
-def _put(found: Message, name: str, type: str, value: Any) -> None:
-    if type.endswith("*"):
-        found.setdefault(name, []).append(value)
-    elif name:
-        found[name] = value
 
 
 def _number(data: bytes, position: int, wire: int) -> tuple[int, int]:
@@ -135,7 +139,26 @@ def _sized(data: bytes, start: int, end: int, type: str) -> Any:
             return _message(data, start, end, type.rstrip("*"))
 
 
+def _text_attribute(data: bytes, position: int, end: int) -> Message | None:
+    """A short name, and then a string: nearly all are written so. None: it is something else."""
+    if position + 2 > end or data[position] != 0x0A or data[position + 1] >= 0x80:
+        return None
+    name = position + 2
+    middle = name + data[position + 1]
+    if middle >= end or data[middle] != 0x12:
+        return None
+    start, stop = _span(data, middle + 1, end)
+    if stop != end or start == stop or data[start] != 0x0A:
+        return None
+    start, stop = _span(data, start + 1, end)
+    if stop != end:
+        return None
+    return {"key": data[name:middle].decode("utf-8", "replace"), "value": {"stringValue": data[start:stop].decode("utf-8", "replace")}}
+
+
 def _attribute(data: bytes, position: int, end: int, depth: int) -> Message:
+    if (usual := _text_attribute(data, position, end)) is not None:
+        return usual
     found: Message = {"key": "", "value": {}}
     while position < end:
         tag, position = _varint(data, position)
