@@ -78,12 +78,13 @@ class Search:
         with self._writing() as connection:
             if self._fact("indexed") != after:
                 return False
-            for words in texts:
-                row = connection.execute(
-                    "INSERT INTO texts (call, side, message, block, kind) VALUES (?, ?, ?, ?, ?)",
-                    (words.call, words.side, words.message, words.block, words.kind),
-                ).lastrowid
-                connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (row, words.text))
+            last = connection.execute("SELECT coalesce(max(row), 0) FROM texts").fetchone()[0]
+            numbered = list(enumerate(texts, last + 1))
+            connection.executemany(
+                "INSERT INTO texts (row, call, side, message, block, kind) VALUES (?, ?, ?, ?, ?, ?)",
+                [(row, one.call, one.side, one.message, one.block, one.kind) for row, one in numbered],
+            )
+            connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", [(row, one.text) for row, one in numbered])
             connection.execute("INSERT OR REPLACE INTO facts VALUES ('indexed', ?)", (seq,))
             return True
 

@@ -82,6 +82,18 @@ def test_any_order_any_cut_and_twice(spans: list[Span], seed: int) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(traces(), st.integers(0, 1000))
+def test_whoever_goes_on_from_the_store_comes_to_the_same(spans: list[Span], seed: int) -> None:
+    """What is remembered from batch to batch only saves reading."""
+    seen = [record for one in spans for record in records([one])]
+    _, whole = rows_after([seen])
+    store = open_sqlite("memory:")
+    for batch in cut(seen, seed):
+        Ingest(store).step(batch)
+    assert story.row_differences(whole, story.rows(store)) == []
+
+
+@settings(max_examples=30, deadline=None)
+@given(traces(), st.integers(0, 1000))
 def test_no_orphan_on_any_first_paint_and_nothing_counted_twice(spans: list[Span], seed: int) -> None:
     seen = [record for one in spans for record in records([one])]
     store = open_sqlite("memory:")
