@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -170,22 +170,28 @@ def measure(url: str, server: int, number: int, encoding: str, size: int) -> Fig
 
 
 def main() -> None:
-    port = free_port()
-    folder = Path(tempfile.mkdtemp(prefix="ramify-bench-"))
-    server = [sys.executable, "-m", "ramify", "serve", "--port", str(port), "--store", f"sqlite:{folder}/bench.db"]
     columns = ("how", "MB", "seconds", "spans a second", "of the server's own time", "orphans on any paint", "tree opens in, s")
     table = Table(*columns, title=title().replace("milliseconds; ", ""))
-    child = subprocess.Popen(server)
-    try:
-        wait_for(port)
-        for number, (name, encoding, size) in enumerate(WAYS):
-            one = measure(f"http://127.0.0.1:{port}", child.pid, number, encoding, size)
-            rates = f"{SPANS / one.seconds:,.0f}", f"{SPANS / one.busy:,.0f}"
-            table.add_row(name, f"{one.megabytes:.1f}", f"{one.seconds:.2f}", *rates, str(one.lost), f"{one.opened:.2f}")
-    finally:
-        child.terminate()
-        child.wait(60)
+    for number, (name, encoding, size) in enumerate(WAYS):
+        with serving() as (url, pid):
+            one = measure(url, pid, number, encoding, size)
+        rates = f"{SPANS / one.seconds:,.0f}", f"{SPANS / one.busy:,.0f}"
+        table.add_row(name, f"{one.megabytes:.1f}", f"{one.seconds:.2f}", *rates, str(one.lost), f"{one.opened:.2f}")
     Console(width=120).print(table)
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[tuple[str, int]]:
+    """A server on a store of its own: what one way leaves to be indexed is no part of the next."""
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="ramify-bench-") as folder:
+        child = subprocess.Popen([sys.executable, "-m", "ramify", "serve", "--port", str(port), "--store", f"sqlite:{folder}/bench.db"])
+        try:
+            wait_for(port)
+            yield f"http://127.0.0.1:{port}", child.pid
+        finally:
+            child.terminate()
+            child.wait(60)
 
 
 if __name__ == "__main__":
