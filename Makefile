@@ -107,5 +107,5 @@ $(READY): pyproject.toml requirements/run.txt
 $(STAMP): $(READY) pyproject.toml requirements/dev.txt
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements/dev.txt > $(VENV)/uv.txt
 	$(LOCKED) $(VENV)/uv.txt
-	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt || $(LOCKED) requirements/dev.txt
+	$(BIN)/python -m uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/dev.txt || $(LOCKED) requirements/dev.txt
 	@touch $(STAMP)

@@ -15,6 +15,7 @@ from ramify.storage.sqlite import open_sqlite
 from tests import mesh_verdicts, story
 from tests.brokers.conftest import Broker
 
+PATIENCE = 180.0  # seconds, on a machine that does much else
 CASES = sorted(path.name for path in (story.CASES / "sam").iterdir() if path.is_dir())
 LISTENER = """
 import os, signal, sys, threading
@@ -65,7 +66,7 @@ def publish(broker: Broker, every: list[dict[str, Any]], pause: float) -> None:
         beside.UserProperty = [(name, value if isinstance(value, str) else json.dumps(value)) for name, value in one["user_properties"].items()]
         sent.add(client.publish(one["topic"], json.dumps(one["payload"]), qos=1, properties=beside).mid)
         time.sleep(pause)
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while sent - taken:
         assert time.monotonic() < end, "the broker never took everything"
         time.sleep(0.05)
@@ -88,7 +89,7 @@ def stored(path: Path) -> int:
 
 
 def wait_for(path: Path, count: int, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while stored(path) < count:
         assert time.monotonic() < end, f"{stored(path)} of {count}"
         assert process.poll() is None, "the listener has ended"
