@@ -23,7 +23,7 @@ demo: $(READY) $(PAGE)  ## a live multi-agent session on a throw-away store
 test: $(STAMP) lint $(PAGE)  ## everything, real clients and a real browser included
 	$(BIN)/python web/build.py test
 	$(BIN)/python -m tests.system
-	$(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 5 --dist loadfile --no-loadscope-reorder
 
 web: $(PAGE)            ## the page, built into the package
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+PATIENCE = 180.0  # seconds, on a machine that does much else
 MOSQUITTO = ("mosquitto", "/usr/sbin/mosquitto")
 
 
@@ -35,10 +36,11 @@ class Broker:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self._program = program
-        self._settings = folder / "mosquitto.conf"
+        self._settings, self._log = folder / "mosquitto.conf", folder / "mosquitto.log"
         self._settings.write_text(
             f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\npersistence_location {folder}/\n"
             "autosave_interval 1\nautosave_on_changes true\nmax_queued_messages 0\nmax_inflight_messages 0\nuser root\n"
+            f"log_dest file {self._log}\nlog_type all\n"
         )
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -56,6 +58,13 @@ class Broker:
             except OSError:
                 time.sleep(0.05)
         raise AssertionError("mosquitto does not start")
+
+    def subscribed(self) -> None:
+        """Until somebody is: what was published before is nobody's."""
+        end = time.monotonic() + PATIENCE
+        while "Sending SUBACK" not in (self._log.read_text() if self._log.exists() else ""):
+            assert time.monotonic() < end, "nobody subscribes"
+            time.sleep(0.05)
 
     def stop(self) -> None:
         """As an operator does: it writes down what it holds."""

@@ -13,9 +13,8 @@ from typing import Any
 from ramify.query.service import Questions
 from ramify.storage.sqlite import open_sqlite
 from tests import mesh_verdicts, story
-from tests.brokers.conftest import Broker
+from tests.brokers.conftest import PATIENCE, Broker
 
-PATIENCE = 180.0  # seconds, on a machine that does much else
 CASES = sorted(path.name for path in (story.CASES / "sam").iterdir() if path.is_dir())
 LISTENER = """
 import os, signal, sys, threading
@@ -99,7 +98,7 @@ def wait_for(path: Path, count: int, process: subprocess.Popen[bytes]) -> None:
 def test_nothing_is_lost_and_nothing_is_there_twice(broker: Broker, tmp_path: Path) -> None:
     every, path = messages(), tmp_path / "heard.db"
     first = start(f"sqlite:{path}", broker, 40)
-    time.sleep(2)  # its session exists from its first connection on
+    broker.subscribed()  # its session exists from its first connection on
     mesh = threading.Thread(target=publish, args=(broker, every, 0.02))
     mesh.start()
     process = first
@@ -139,7 +138,7 @@ class OneRun(Questions):
 def test_the_command_hears_a_broker_and_says_what_it_heard(broker: Broker, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ramify", "listen", "mqtt", "--host", broker.url, "--namespace", "demo/mesh", "--store", f"sqlite:{tmp_path}/heard.db", "--json"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "MQTT_PASSWORD": "never-shown"})
-    time.sleep(2)
+    broker.subscribed()
     publish(broker, messages()[:20], 0)
     wait_for(tmp_path / "heard.db", 20, process)
     process.send_signal(signal.SIGINT)
