@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
 
-SECONDS = 15_000
+SECONDS = 30_000
 
 
 @dataclass

@@ -38,7 +38,7 @@ async def waiting(server: Server, version: str, plan: str = "plan ask=0") -> str
 
 
 async def state_of(server: Server, id: str, wanted: str) -> Answer:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             async with server.http.get(f"{server.url}/api/tasks/{id.replace('/', '%2F')}") as response:
                 answer: Answer = await response.json()
@@ -49,7 +49,7 @@ async def state_of(server: Server, id: str, wanted: str) -> Answer:
 
 async def children_of(server: Server, id: str, wanted: int) -> None:
     """Until the server knows of so many."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             async with server.http.get(f"{server.url}/api/tasks/{id}/subtasks") as response:
                 if response.status == 200 and len((await response.json())["items"]) == wanted:
@@ -59,7 +59,7 @@ async def children_of(server: Server, id: str, wanted: int) -> None:
 
 async def kept(agent: Agent, task: str, wanted: str) -> Answer:
     """The task as its agent has it, once it has come so far."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             found = await ask(agent.version, agent.url, "get", "--task", task)
             if states(found)[-1] == wanted or f'"{wanted}"' in json.dumps(found).lower():
@@ -78,7 +78,7 @@ async def test_an_answer_reaches_the_task_that_asked_and_is_seen_on_its_way(vers
         said = next(message for message in after["history"] if message["messageId"] == told["message"])
         assert said["contextId"] == after["contextId"]
         seen: list[Answer] = []
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not seen:
                 seen = [one for one in await server.all(f"tasks/{task}/messages") if "blue" in json.dumps(one["blocks"])]
         assert [(one["role"], one["author"]) for one in seen] == [("user", "human")]
@@ -138,7 +138,7 @@ async def test_a_tree_is_canceled_from_the_top_and_what_is_over_is_left_alone(ve
     async with watched_agent(version, tmp_path) as (only, server):
         port = server.url.rpartition(":")[2]
         words = ("--store", server.store, "--port", port, "--a2a", f"a={only.url}")
-        async with following(tmp_path, only.url, "--say", "plan depth=1 fanout=2 sleep=3 announce=each", *words) as told:
+        async with following(tmp_path, only.url, "--say", "plan depth=1 fanout=2 sleep=20 announce=each", *words) as told:
             root = (await told.until("working")).rpartition("(")[2].rstrip(")")
             await told.until("Work 1 working")
             await children_of(server, root, 2)
@@ -156,7 +156,7 @@ async def test_a_tree_is_canceled_from_the_top_and_what_is_over_is_left_alone(ve
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_children_that_were_only_named_are_canceled_at_the_agent_that_named_them(version: str, tmp_path: Path) -> None:
     async with watched_agent(version, tmp_path) as (_, server):
-        async with client(version, f"{server.url}/a2a/a", "stream", "plan depth=1 fanout=2 sleep=9 announce=each") as lines:
+        async with client(version, f"{server.url}/a2a/a", "stream", "plan depth=1 fanout=2 sleep=20 announce=each") as lines:
             root = task_of([await anext(lines)])
             await children_of(server, root, 2)
             status, canceled = await post(server, f"tasks/{root}/cancel", {})
