@@ -33,7 +33,7 @@ from bench.told import check_told
 from ramify.wiring import open_store
 from tests import postgres
 
-DISK = 500 * 2**20
+DISK, MINUTE = 300 * 2**20, 7 * 2**20  # what a store takes of it anyway, and for each minute: it is full when somebody fills it, not before
 QUIET = (10.0, 30.0)  # seconds between two blows
 LIMITS = ("--queue-bytes", "64MiB", "--spool-limit", "256MiB")
 
@@ -52,7 +52,7 @@ class World:
 
 
 @contextmanager
-def engine(name: str, folder: Path) -> Iterator[tuple[str, Path | None, postgres.Cluster | None]]:
+def engine(name: str, folder: Path, minutes: float) -> Iterator[tuple[str, Path | None, postgres.Cluster | None]]:
     """The address of a store, the disk that may be filled, and the database that may be killed."""
     with ExitStack() as stack:
         if name == "postgres":
@@ -61,7 +61,7 @@ def engine(name: str, folder: Path) -> Iterator[tuple[str, Path | None, postgres
             os.environ["XDG_DATA_HOME"] = f"{folder}/data"  # where a server's spool stands
             yield cluster.url, None, cluster
             return
-        mounted = stack.enter_context(small_disk(folder / "disk", DISK))
+        mounted = stack.enter_context(small_disk(folder / "disk", DISK + round(MINUTE * minutes)))
         if not mounted:
             print("no disk of its own can be mounted here: it is never full", flush=True)
         yield f"sqlite:{folder}/disk/soak.db", folder / "disk" if mounted else None, None
@@ -160,7 +160,7 @@ def main() -> int:
     if arguments.engine == "postgres" and (why := postgres.missing()):
         print(why, file=sys.stderr)
         return int(bool(os.environ.get("CI")))
-    with tempfile.TemporaryDirectory(prefix="ramify-soak-") as folder, engine(arguments.engine, Path(folder)) as (store, disk, database):
+    with tempfile.TemporaryDirectory(prefix="ramify-soak-") as folder, engine(arguments.engine, Path(folder), arguments.minutes) as (store, disk, database):
         return status_of(soak(arguments, Path(folder), store, disk, database), Path(folder) / "server.log")
 
 
