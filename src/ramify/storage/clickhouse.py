@@ -43,9 +43,8 @@ from ramify.storage.clickhouse_server import ClickHouseServer, Row
 from ramify.storage.clickhouse_views import statements
 from ramify.storage.clickhouse_wiping import mark, wipe
 from ramify.storage.columns import COLUMNS
-from ramify.storage.fold import Folder, unfold, unfold_each
+from ramify.storage.fold import Folder, Folding, unfold, unfold_each
 from ramify.storage.heads import seen_with
-from ramify.storage.sealing import Sealer
 from ramify.storage.sifting import Dialect, Sifting
 from ramify.storage.totals import counted
 from ramify.storage.views import refuse_projects
@@ -80,7 +79,7 @@ def open_clickhouse(url: str, busy_seconds: float = 5.0) -> "ClickHouse":
         raise UserMistake(f"the store {shown} cannot be opened: {problem}", "is the server up, and may you make this database?") from problem
 
 
-class ClickHouse:
+class ClickHouse(Folding):
     """What is appended inside `exclusive` is gathered, and written when that ends. Until then its owner finds the
     observations, facts and the end of the log as they will be, and rows and keys as they were."""
 
@@ -149,14 +148,6 @@ class ClickHouse:
 
     def exclusive(self) -> AbstractContextManager[bool]:
         return self.server.exclusive()
-
-    @property
-    def sealer(self) -> Sealer | None:
-        return self._folder.sealer
-
-    @sealer.setter
-    def sealer(self, sealer: Sealer | None) -> None:
-        self._folder.sealer = sealer
 
     # -- writing -----------------------------------------------------------------------------------------------------
 

@@ -268,6 +268,20 @@ class Folder:
         return id
 
 
+class Folding:
+    """A store whose bodies go through a folder: that one has the key, where they are encrypted."""
+
+    _folder: Folder
+
+    @property
+    def sealer(self) -> Sealer | None:
+        return self._folder.sealer
+
+    @sealer.setter
+    def sealer(self, sealer: Sealer | None) -> None:
+        self._folder.sealer = sealer
+
+
 def string_digest(piece: bytes, sealer: Sealer | None = None) -> bytes:
     return (sha256(piece).digest() if sealer is None else sealer.digest(piece))[:16]
 

@@ -30,7 +30,7 @@ from ramify.storage.base import (
     Test,
 )
 from ramify.storage.columns import COLUMNS, SPARSE, columns_of
-from ramify.storage.fold import Folder, unfold, unfold_each
+from ramify.storage.fold import Folder, Folding, unfold, unfold_each
 from ramify.storage.heads import seen_with
 from ramify.storage.page_query import count_query, openings_query, page_query
 from ramify.storage.postgres_days import BITS, Days, piece_day
@@ -38,7 +38,6 @@ from ramify.storage.postgres_direct import PostgresMesh, ask_directly
 from ramify.storage.postgres_schema import PROJECTIONS, kind_of
 from ramify.storage.postgres_search import PostgresSearch
 from ramify.storage.postgres_server import PostgresServer, Row
-from ramify.storage.sealing import Sealer
 from ramify.storage.sifting import FOLDED, Sifting
 from ramify.storage.views import refuse_projects
 
@@ -67,7 +66,7 @@ def open_postgres(url: str, busy_seconds: float = 5.0) -> "Postgres":
         ) from problem
 
 
-class Postgres:
+class Postgres(Folding):
     """Also the `Blobs` of its folder: pieces live in the same database and the same transaction."""
 
     path = ""
@@ -93,14 +92,6 @@ class Postgres:
 
     def exclusive(self) -> AbstractContextManager[bool]:
         return self._server.exclusive()
-
-    @property
-    def sealer(self) -> Sealer | None:
-        return self._folder.sealer
-
-    @sealer.setter
-    def sealer(self, sealer: Sealer | None) -> None:
-        self._folder.sealer = sealer
 
     # -- writing -----------------------------------------------------------------------------------------------------
 

@@ -31,11 +31,10 @@ from ramify.storage.base import (
 )
 from ramify.storage.columns import NARROW, SPARSE, UPSERT, columns_of
 from ramify.storage.direct import ask_directly
-from ramify.storage.fold import Folder, unfold, unfold_each
+from ramify.storage.fold import Folder, Folding, unfold, unfold_each
 from ramify.storage.heads import seen_with
 from ramify.storage.page_query import count_query, openings_query, page_query
 from ramify.storage.schema import PROJECTIONS, STEPS
-from ramify.storage.sealing import Sealer
 from ramify.storage.search import Search
 from ramify.storage.sifting import Sifting
 from ramify.storage.sqlite_file import SqliteFile
@@ -64,7 +63,7 @@ def open_sqlite(url: str, busy_seconds: float = 5.0) -> "Sqlite":
     return Sqlite(url, path, busy_seconds)
 
 
-class Sqlite:
+class Sqlite(Folding):
     """Also the `Blobs` of its folder: pieces live in the same file and the same transaction."""
 
     tells = False
@@ -89,14 +88,6 @@ class Sqlite:
 
     def exclusive(self) -> AbstractContextManager[bool]:
         return self._file.exclusive()
-
-    @property
-    def sealer(self) -> Sealer | None:
-        return self._folder.sealer
-
-    @sealer.setter
-    def sealer(self, sealer: Sealer | None) -> None:
-        self._folder.sealer = sealer
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
