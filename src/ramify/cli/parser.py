@@ -79,8 +79,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def nearest(word: str, known: Sequence[str], otherwise: str) -> str:
-    found = get_close_matches(word, known, 1, 0.5)
-    return f"did you mean {found[0]}?" if found else f"see {otherwise}"
+    """Dashes do not count: they would make any two options alike."""
+    bare = {one.lstrip("-"): one for one in known}
+    found = get_close_matches(word.lstrip("-"), bare, 1, 0.5)
+    return f"did you mean {bare[found[0]]}?" if found else f"see {otherwise}"
 
 
 def add_settings(parser: Parser, *areas: str) -> None:
