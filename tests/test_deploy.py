@@ -1,6 +1,14 @@
 """The deployment files are whole: they parse, hold what must be there, and agree with the program."""
 
+import json
 import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import urllib.error
+import urllib.request
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +16,12 @@ import pytest
 
 from ramify.settings import SETTINGS
 from ramify.web.app import ROUTES
+from tests.cli.test_main import ramify
+from tests.test_mistakes import serving
 
 yaml = pytest.importorskip("yaml")
-DEPLOY = Path(__file__).parent.parent / "deploy"
+TOP = Path(__file__).parent.parent
+DEPLOY = TOP / "deploy"
 VARIABLES = {setting.variable for setting in SETTINGS}
 
 
@@ -35,14 +46,16 @@ def container() -> Any:
 
 def test_compose_has_a_server_that_waits_for_its_database_and_keeps_its_spool() -> None:
     services, volumes = compose()["services"], compose()["volumes"]
-    assert set(services) == {"database", "ramify"}
+    assert set(services) == {"database", "ramify", "prometheus"}
+    assert services["prometheus"]["profiles"]  # only for those who ask for it
     ramify = services["ramify"]
     assert ramify["depends_on"]["database"]["condition"] == "service_healthy"
     assert services["database"]["healthcheck"]["test"]
     for service in services.values():
-        assert {mount.partition(":")[0] for mount in service["volumes"]} <= set(volumes)
+        mounted = {mount.partition(":")[0] for mount in service["volumes"]}
+        assert all(name in volumes or (DEPLOY / name).is_file() for name in mounted)
     assert (DEPLOY / ramify["build"]["context"] / ramify["build"]["dockerfile"]).resolve() == (DEPLOY / "Dockerfile").resolve()
-    assert all(port.startswith("127.0.0.1:") for port in ramify["ports"])
+    assert all(port.startswith("127.0.0.1:") for service in services.values() for port in service.get("ports", ()))
 
 
 def test_the_set_selects_its_own_pods_and_its_services_find_them() -> None:
@@ -89,6 +102,80 @@ def test_no_secret_stands_in_a_file() -> None:
     assert environment["PGPASSWORD"].startswith("${")
 
 
+# -- the image --------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_image_is_built_from_the_sources_with_every_engine(tmp_path: Path) -> None:
+    """As its first stage does, from what it copies and nothing else; only the page was built before, which needs the network."""
+    text = (DEPLOY / "Dockerfile").read_text("utf-8").replace("\\\n", "")
+    copied = [word for line in text.splitlines() if line.startswith("COPY ") for word in line.split()[1:-1]]
+    kept = {line[1:] for line in (TOP / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")}
+    assert set(copied) == kept
+    [extras] = re.findall(r"ramify-\*\.whl\)\[([\w,]+)\]", text)
+    known = tomllib.loads((TOP / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert {"postgres", "clickhouse"} <= set(extras.split(",")) <= set(known)
+    pytest.importorskip("hatchling")
+    for name in copied:
+        if (TOP / name).is_dir():
+            shutil.copytree(TOP / name, tmp_path / name, ignore=shutil.ignore_patterns("static", "node_modules", "__pycache__"))
+        else:
+            shutil.copy(TOP / name, tmp_path / name)
+    page = tmp_path / "src" / "ramify" / "web" / "static"
+    page.mkdir()
+    (page / "index.html").write_text("the page")
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel"], cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    [wheel] = (tmp_path / "dist").glob("ramify-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "ramify/web/static/index.html" in names
+    assert "ramify/storage/clickhouse.py" in names
+
+
+# -- figures ----------------------------------------------------------------------------------------------------------------------
+
+
+def scraped() -> Any:
+    [job] = yaml.safe_load((DEPLOY / "prometheus.yaml").read_text("utf-8"))["scrape_configs"]
+    return job
+
+
+def monitor() -> Any:
+    return yaml.safe_load((DEPLOY / "kubernetes" / "prometheus.yaml").read_text("utf-8"))
+
+
+def test_prometheus_carries_a_token_that_compose_and_a_secret_hand_over() -> None:
+    [service] = [one for one in compose()["services"].values() if one.get("secrets")]
+    [secret] = service["secrets"]
+    assert scraped()["authorization"] == {"type": "Bearer", "credentials_file": f"/run/secrets/{secret}"}
+    assert compose()["secrets"][secret] == {"environment": "RAMIFY_METRICS_TOKEN"}
+    [endpoint] = monitor()["spec"]["endpoints"]
+    assert endpoint["authorization"]["type"] == "Bearer"
+    assert set(endpoint["authorization"]["credentials"]) == {"name", "key"}
+    metrics = [(route.path, route.scope) for route in ROUTES if route.path == "/metrics"]
+    assert metrics == [(scraped()["metrics_path"], "read")] == [(endpoint["path"], "read")]
+    for name in ("compose.yaml", "prometheus.yaml", "kubernetes/prometheus.yaml"):
+        assert "--scopes read --projects '*'" in (DEPLOY / name).read_text("utf-8")
+
+
+def test_every_server_of_the_set_is_asked_once() -> None:
+    wanted = monitor()["spec"]["selector"]["matchLabels"].items()
+    assert [name for name, one in kinds().items() if name.startswith("Service ") and wanted <= one["metadata"]["labels"].items()] == ["Service ramify-each"]
+    ports = kinds()["Service ramify-each"]["spec"]["ports"]
+    assert [port["name"] for port in ports] == [endpoint["port"] for endpoint in monitor()["spec"]["endpoints"]]
+    assert "annotations" not in kinds()["StatefulSet ramify"]["spec"]["template"]["metadata"]  # they carry no token
+
+
+def test_a_guarded_server_gives_figures_to_such_a_token_only(tmp_path: Path) -> None:
+    store = ("--store", f"sqlite:{tmp_path}/store.db")
+    made = ramify(tmp_path, "token", "create", "prometheus", "--scopes", "read", "--projects", "*", "--json", *store)
+    token = json.loads(made.stdout)["secret"]
+    with serving(tmp_path, "--require-token", "yes", *store) as port:
+        address = f"http://127.0.0.1:{port}{scraped()['metrics_path']}"
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(address, timeout=30)
+        asking = urllib.request.Request(address, headers={"authorization": f"{scraped()['authorization']['type']} {token}"})
+        assert b"ramify_store_up 1" in urllib.request.urlopen(asking, timeout=30).read()
+
+
 # -- by the rules of those who read them ------------------------------------------------------------------------------------------
 
 
@@ -100,7 +187,7 @@ def filled(text: str) -> str:
 def test_compose_accepts_the_file() -> None:
     read = pytest.importorskip("compose_spec").PyCompose.from_yaml(filled((DEPLOY / "compose.yaml").read_text("utf-8")))
     read.validate()
-    assert sorted(read.to_spec().services) == ["database", "ramify"]
+    assert sorted(read.to_spec().services) == ["database", "prometheus", "ramify"]
 
 
 def test_compose_would_refuse_a_slip() -> None:
