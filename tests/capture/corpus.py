@@ -82,6 +82,8 @@ HARMLESS = [
     "API_KEY=$SECRET_FROM_VAULT TOKEN=os.environ['TOKEN']",
     "hf_hub_download npm_config_registry github_pattern_matching_is_fun xoxo",
     "-----BEGIN PUBLIC KEY-----",
+    "re_compile_the_whole_pattern_2026 are_12345678_" + "0123456789abcdef" * 2 + " e2b_sandbox_template_id_of_the_run_01 SSWS 00 dapi-gateway",
+    "dapi" + "0123456789abcdef" * 3,
     "looks for '-----BEGIN PRIVATE KEY-----' in files",
     "eyJ is how base64 of JSON begins; eyJhbGciOiJIUzI1NiJ9 alone is no token",
 ]

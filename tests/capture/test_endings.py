@@ -1,12 +1,16 @@
 """How an exchange ends on one side is how it ends on the other."""
 
 import asyncio
+import gc
 import io
 import json
 
 import aiohttp
 import pytest
+from aiohttp.client_proto import ResponseHandler
 
+from ramify.capture.pool import Pool
+from ramify.capture.tee import Exchange
 from ramify.demo.upstream import serving
 from ramify.demo.wire import Reply, say
 from tests.capture.world import HELLO, Seen, bytes_server, proxied, read_head, talk, until
@@ -48,6 +52,28 @@ async def test_an_upstream_that_leaves_without_a_word_leaves_the_client_without_
         assert await talk(front.port, b"GET /v1/x HTTP/1.1\r\nHost: h\r\n\r\n") == b""
         response = await seen.response()
     assert (response.outcome, response.status, response.first_byte) == ("cut", 0, 0)
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: 2\r\n\r\n{}", b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"], ids=["whole", "chunked"])
+async def test_an_upstream_that_leaves_before_it_is_asked_has_left_without_a_word(framing: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = Pool._open
+
+    async def left(pool: Pool) -> ResponseHandler:
+        connection = await opened(pool)
+        assert connection.transport is not None
+        connection.transport.abort()
+        return connection
+
+    async def upstream_side(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+
+    monkeypatch.setattr(Pool, "_open", left)
+    seen = Seen()
+    async with bytes_server(upstream_side) as upstream, proxied(upstream, seen) as front:
+        assert await talk(front.port, b"POST /v1/x HTTP/1.1\r\nHost: h\r\n" + framing) == b""
+        response = await seen.response()
+    assert (response.outcome, response.status) == ("cut", 0)
+    assert seen.requests[0].body == b"{}"
 
 
 async def test_an_answer_that_ends_with_its_connection_is_whole() -> None:
@@ -145,3 +171,24 @@ async def test_a_dead_upstream_is_an_error_that_says_what_to_do() -> None:
     assert json.loads(seen.requests[0].body) == HELLO
     assert seen.responses[0].status == 502
     assert json.loads(seen.responses[0].body) == body
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nok"])
+async def test_what_was_cut_is_let_go_at_once(answer: bytes) -> None:
+    """Its bodies do not wait for a search for rings of objects, which a quiet server seldom makes."""
+
+    async def upstream_side(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        writer.write(answer)
+
+    seen = Seen()
+    gc.collect()
+    gc.disable()
+    try:
+        async with bytes_server(upstream_side) as upstream, proxied(upstream, seen) as front:
+            for number in range(5):
+                await talk(front.port, b"GET /v1/x HTTP/1.1\r\nHost: h\r\n\r\n")
+                assert (await seen.response(number)).outcome == "cut"
+            await until(lambda: not any(isinstance(one, Exchange) for one in gc.get_objects()))
+    finally:
+        gc.enable()

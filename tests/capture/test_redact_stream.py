@@ -3,7 +3,8 @@
 import gzip
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import zstandard
@@ -91,6 +92,70 @@ def test_a_prompt_reads_the_same_in_a_streamed_tool_call_and_in_the_request_it_c
     claimed = json.loads(redact_json(request.encode()))["messages"][0]["content"]
     assert json.loads("".join(said(redact_sse(call))))["prompt"] == claimed
     assert "".join(said(redact_sse(answer))) == claimed
+
+
+KEY = SELF_EVIDENT["anthropic-key"]
+PIECES = cut(f"use {KEY} now", [6, 17, 40])
+
+
+def chunk(*choices: dict[str, Any]) -> bytes:
+    return f"data: {json.dumps({'id': 'c', 'object': 'chat.completion.chunk', 'choices': choices, 'usage': None})}\n\n".encode()
+
+
+def strings(value: Any) -> Iterator[str]:
+    match value:
+        case dict():
+            for each in value.values():
+                yield from strings(each)
+        case list():
+            for each in value:
+                yield from strings(each)
+        case str():
+            yield value
+
+
+def joined(raw: bytes) -> str:
+    return "".join(text for line in raw.splitlines() if line.startswith(b"data: {") for text in strings(json.loads(line[6:])))
+
+
+def call(index: int, piece: str) -> dict[str, Any]:
+    return {"index": index, "function": {"arguments": piece}}
+
+
+CHUNKS: dict[str, Callable[[str], bytes]] = {
+    "reasoning beside no content": lambda piece: chunk({"index": 0, "delta": {"content": "", "reasoning": piece}}),
+    "reasoning beside content": lambda piece: chunk({"index": 0, "delta": {"content": "word ", "reasoning": piece, "reasoning_details": [{"index": 0, "text": piece}]}}),
+    "completion": lambda piece: chunk({"index": 0, "text": piece, "logprobs": None}),
+    "completions": lambda piece: chunk({"text": piece, "index": 0}, {"text": "other ", "index": 1}),
+    "choices, numbered behind": lambda piece: chunk({"delta": {"content": "a b "}, "index": 0}, {"delta": {"content": piece}, "index": 1}),
+    "one choice, numbered behind": lambda piece: chunk({"delta": {"content": piece}, "index": 3}),
+    "tool calls": lambda piece: chunk({"index": 0, "delta": {"tool_calls": [call(0, "1 2 "), call(1, piece)]}}),
+    "the same of both": lambda piece: chunk({"index": 0, "delta": {"content": piece}}, {"index": 1, "delta": {"content": piece}}),
+    "citations": lambda piece: event("content_block_delta", index=0, delta={"type": "citations_delta", "citation": {"cited_text": piece}}).encode(),
+}
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("name", CHUNKS)
+def test_every_text_that_a_line_adds_to_is_judged_as_one(name: str, ending: bytes) -> None:
+    raw = b"".join(CHUNKS[name](piece) for piece in PIECES).replace(b"\n", ending)
+    clean = redact_sse(raw)
+    assert "use [redacted:anthropic-key]" in joined(clean)
+    assert not any(KEY[at : at + 10].encode() in clean for at in range(len(KEY) - 10))
+    assert redact_sse(clean) == clean
+    harmless = b"".join(CHUNKS[name](piece) for piece in ("use ", "no ke", "y at ", "all")).replace(b"\n", ending)
+    assert redact_sse(harmless) == harmless
+
+
+def test_lines_of_two_choices_in_turn_are_two_texts() -> None:
+    raw = b"".join(chunk({"delta": {"content": piece}, "index": at}) for piece in PIECES for at in (0, 1))
+    assert joined(redact_sse(raw)).count("use [redacted:anthropic-key] now") == 2
+
+
+def test_what_stands_beside_a_piece_is_searched_too() -> None:
+    raw = b"".join(chunk({"index": 0, "delta": {"content": f"word {at} ", "note": KEY}, "api_key": "hunter2"}) for at in range(3))
+    clean = redact_sse(raw)
+    assert clean == raw.replace(KEY.encode(), b"[redacted:anthropic-key]").replace(b"hunter2", b"[redacted:secret]")
 
 
 SECRET_JSON = json.dumps({"text": SELF_EVIDENT["github-token"]}).encode()

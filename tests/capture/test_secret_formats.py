@@ -74,6 +74,55 @@ def test_none_stays_where_a_tools_input_holds_it() -> None:
     assert leaking(clean) == []
 
 
+def by_php(text: str) -> str:
+    return json.dumps(text).replace("/", "\\/")
+
+
+def by_dotnet(text: str) -> str:
+    """Everything that could mean something in HTML, the quote above all."""
+    return json.dumps(text.replace('"', "\x00")).replace("\\u0000", "\\u0022").replace("'", "\\u0027").replace("+", "\\u002B").replace("&", "\\u0026")
+
+
+def by_somebody_careful(text: str) -> str:
+    return '"' + "".join(f"\\u{ord(letter):04x}" if not letter.isalnum() else letter for letter in text) + '"'
+
+
+WRITERS: dict[str, Callable[[str], str]] = {"php": by_php, "dotnet": by_dotnet, "careful": by_somebody_careful}
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_none_stays_however_its_letters_are_escaped(writer: str, depth: int) -> None:
+    write = WRITERS[writer]
+
+    def clean(planted: Planted) -> str:
+        text = f"before\n{planted.text}\nafter"
+        for _ in range(depth):
+            text = f'{{"content":{write(text)}}}'
+        once = redact_json(text.encode())
+        assert redact_json(once) == once
+        read = json.loads(once)["content"]
+        for _ in range(depth - 1):
+            read = json.loads(read)["content"]
+        assert read.startswith("before\n")
+        assert read.endswith("\nafter")
+        return once.decode() + str(read)
+
+    assert leaking(clean) == []
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("place", ["request", "stream"])
+def test_none_stays_in_a_frame_however_its_letters_are_escaped(place: str, writer: str) -> None:
+    def clean(planted: Planted) -> str:
+        message = f'{{"result":{{"parts":[{{"text":{WRITERS[writer](planted.text)}}}]}}}}'
+        frame = f'{{"kind":"request","body":{message}}}' if place == "request" else json.dumps({"kind": "sse", "raw": f"data: {message}\n\n"})
+        read = json.loads(redact_frame(frame.encode()))
+        return str(read["body"] if place == "request" else json.loads(read["raw"][6:]))
+
+    assert leaking(clean) == []
+
+
 # -- exchanges ---------------------------------------------------------------------------------------------------------
 
 
@@ -138,6 +187,22 @@ def chat(planted: Planted, inside: bool) -> bytes:
     return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks).encode() + b"data: [DONE]\n\n"
 
 
+def thought(planted: Planted, inside: bool) -> bytes:
+    """Words in a member that stands behind an empty one; with a tool's input, in the second of two calls."""
+
+    def delta(piece: str) -> dict[str, Any]:
+        calls = [{"index": at, "function": {"arguments": part}} for at, part in ((0, " "), (1, piece))]
+        return {"tool_calls": calls[::-1]} if inside else {"content": "", "reasoning": piece}
+
+    chunks = [{"id": "chatcmpl-1", "choices": [{"delta": delta(piece), "index": 0}]} for piece in pieces(planted, inside)]
+    return "".join(f"data: {json.dumps(chunk)}\r\r" for chunk in chunks).encode()
+
+
+def completed(planted: Planted, inside: bool) -> bytes:
+    chunks = [{"id": "cmpl-1", "choices": [{"text": piece, "index": 0}]} for piece in pieces(planted, inside)]
+    return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks).encode()
+
+
 def responses(planted: Planted, inside: bool) -> bytes:
     kind = "response.function_call_arguments.delta" if inside else "response.output_text.delta"
     events = [{"type": kind, "item_id": "i1", "output_index": 0, "delta": piece} for piece in pieces(planted, inside)]
@@ -151,17 +216,18 @@ def messages(planted: Planted, inside: bool) -> bytes:
 def grown(raw: bytes) -> bytes:
     """What the pieces of a stream say together, as a reader puts them together."""
     said = ""
-    for line in raw.split(b"\n"):
+    for line in raw.splitlines():
         if line.startswith(b"data: {"):
             event = json.loads(line[6:])
-            delta = event.get("delta") or event.get("choices", [{}])[0].get("delta", {})
+            choice = event.get("choices", [{}])[0]
+            delta = event.get("delta") or choice.get("delta") or choice
             calls = delta.get("tool_calls", [{"function": {}}]) if isinstance(delta, dict) else []
             words = [delta] if isinstance(delta, str) else [*delta.values(), *calls[0]["function"].values()]
             said += "".join(word for word in words if isinstance(word, str))
     return said.encode()
 
 
-@pytest.mark.parametrize("stream", [messages, chat, responses], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("stream", [messages, chat, thought, completed, responses], ids=lambda each: each.__name__)
 @pytest.mark.parametrize("inside", [False, True], ids=["said", "in a tool's input"])
 def test_none_stays_in_a_stream_that_cuts_it_into_pieces(stream: Callable[[Planted, bool], bytes], inside: bool) -> None:
     def clean(planted: Planted) -> bytes:
@@ -307,6 +373,9 @@ def test_hashes_ids_digests_pictures_and_certificates_stay(seed: int) -> None:
     for text in harmless(random.Random(seed)):
         document = json.dumps({"text": text, "signature": text, "inner": json.dumps({"id": text})}).encode()
         assert redact_json(document) == document, text
+        for write in WRITERS.values():
+            document = f'{{"text":{write(text)},"inner":{write(write(text))}}}'.encode()
+            assert redact_json(document) == document, text
 
 
 CODE = [

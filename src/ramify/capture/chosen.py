@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from ramify.capture.redact import ROUNDS, redact_body
 from ramify.capture.redact_stream import Redact
+from ramify.capture.secret_escapes import through_escapes
 from ramify.capture.secret_keys import redact_named
 from ramify.capture.secret_patterns import FAMILIES
 from ramify.capture.secret_shapes import mark
@@ -92,7 +93,7 @@ def by_rule(kind: str) -> Redact:
                 break
         return text
 
-    return redact
+    return lambda text: through_escapes(text, redact)
 
 
 def by_text(text: str) -> Redact:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ramify.capture.a2a.secrets import redact_frame
 from ramify.capture.mesh_secrets import redact_message
 from ramify.capture.otel_secrets import redact_attributes
-from ramify.capture.redact import redact_body, redact_headers, redact_json, redact_string
+from ramify.capture.redact import redact_address, redact_body, redact_headers, redact_json, redact_string
 from ramify.model.observation import Correction, Headers, Observation, Record, Request, Response
 from ramify.protocols.adcp.redact import redact_line
 from ramify.redaction import Sent
@@ -32,8 +32,9 @@ class Cleaner:
         return found
 
     def head(self, seen: Sent) -> Sent:
-        headers, path = self.headers(seen.headers), redact_string(seen.path)
-        return seen if headers == seen.headers and path == seen.path else replace(seen, headers=headers, path=path)
+        headers, path = self.headers(seen.headers), redact_address(seen.path)
+        plain = seen if headers == seen.headers and path == seen.path else replace(seen, headers=headers, path=path)
+        return without_error(plain)
 
     def finds_nothing(self, seen: Response, blocks: list[dict[str, Any]]) -> bool:
         """A quick look that suffices for almost every answer. A secret may be spread over events: both are looked at."""
@@ -66,10 +67,18 @@ class Cleaner:
         body, decoded = redact_body(seen.body, _header(headers, "content-type"), _header(headers, "content-encoding"))
         if decoded:
             headers = tuple(pair for pair in headers if pair[0].lower() != "content-encoding")
-        path = redact_string(seen.path)
-        if headers == seen.headers and body == seen.body and path == seen.path:
-            return seen
-        return replace(seen, headers=headers, body=body, path=path)
+        path = redact_address(seen.path)
+        if headers != seen.headers or body != seen.body or path != seen.path:
+            seen = replace(seen, headers=headers, body=body, path=path)
+        return seen if isinstance(seen, Request) else without_error(seen)
+
+
+def without_error(seen: Sent) -> Sent:
+    """What went wrong is told with the addresses and the answers of others."""
+    if isinstance(seen, Request) or not seen.error:
+        return seen
+    error = redact_string(seen.error)
+    return seen if error == seen.error else replace(seen, error=error)
 
 
 def _header(headers: Headers, name: str) -> str:

@@ -11,7 +11,7 @@ from typing import IO, cast
 import msgspec
 from msgspec import Raw, Struct
 
-from ramify.capture.redact import redact_body, redact_headers, redact_json, redact_text
+from ramify.capture.redact import redact_address, redact_body, redact_headers, redact_json
 from ramify.model.ids import digest, observation_id
 from ramify.model.mistake import UserMistake
 from ramify.model.moment import micros
@@ -126,7 +126,7 @@ def unreadable(
 
 def observations(seen: ExchangeLine, project: str) -> Iterator[Observation]:
     started = moment(seen.started, "started")
-    path = redact_text(seen.request.path.encode()).decode()
+    path = redact_address(seen.request.path)
     headers, body = stored(
         seen.request.headers, sent_body(seen.request), seen.request.body_base64 is not None
     )

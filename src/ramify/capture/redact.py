@@ -5,25 +5,37 @@ depend on the secret, so equal words stay equal wherever they are seen again, an
 """
 
 import re
+from urllib.parse import quote, unquote
 
 from ramify.capture.redact_stream import Redact, redact_events
+from ramify.capture.secret_escapes import DEPTHS, through_escapes
 from ramify.capture.secret_keys import redact_named
 from ramify.capture.secret_patterns import FAMILIES
 from ramify.capture.secret_words import redact_beside
 from ramify.model.observation import Headers
 from ramify.protocols.wire.coding import decode, encodings_of
 
-VERSION = 2  # one more whenever a rule of any module here finds more: stores say by which they were searched
+VERSION = 4  # one more whenever a rule of any module here finds more: stores say by which they were searched
 HEADER_MARK = "[redacted]"
+PLAIN_KEYS = (
+    "idempotency", "cache", "surrogate", "routing", "partition", "sort", "group", "dedup", "deduplication", "message", "object", "request",
+    "correlation", "trace", "public", "websocket", "primary", "foreign", "ordering", "concurrency", "lock",
+)  # fmt: skip
+"""Of tables, queues and caches, and those that say that two requests are one: links may rest on them."""
 SECRET_HEADER = re.compile(
     r"authorization|^(?:set-)?cookie2?$|secret|passw|credential|token|signature|jwt|[-_]auth$|^auth$"
-    r"|(?:api|subscription|functions|access|account|master|shared|app|application|auth|private|signing|rapidapi)[-_]?key",
+    r"|(?:api|subscription|functions|access|account|master|shared|app|application|auth|private|signing|rapidapi)[-_]?key"
+    r"|(?:^|[-_])authentication$|^dpop$|^x-ramify-session$|"
+    + "".join(f"(?<!{each})" for each in PLAIN_KEYS)
+    + r"[-_]key$",
     re.IGNORECASE,
 )
 # Counts, limits and the ids that a client states: words like `token` in their names mean something else.
 PLAIN_HEADER = re.compile(
     r"ratelimit|rate-limit|tokens|^x-claude-code-|^anthropic-(?:beta|version)$", re.IGNORECASE
 )
+PERCENT = re.compile(rb"%[2-7][0-9A-Fa-f]")
+PARTS = re.compile(r"([/?&;#])")
 # One replacement may uncover the start of another secret; real text never needs more rounds than this.
 ROUNDS = 8
 
@@ -36,9 +48,33 @@ def redact_headers(headers: Headers) -> Headers:
     """By their names; and what others hold, such as the address of a page or of a redirection, by its form."""
     hidden = tuple((name, HEADER_MARK if value and is_secret_header(name) else value) for name, value in headers)
     values = "\n".join(value for _, value in hidden).encode("utf-8", "surrogatepass")
-    if patterns_once(values) == values:
+    if patterns_once(values) == values and not PERCENT.search(values):
         return hidden
-    return tuple((name, redact_string(value)) for name, value in hidden)
+    return tuple((name, redact_address(value)) for name, value in hidden)
+
+
+def redact_address(address: str) -> str:
+    """An address, also as it reads: `sk%2Dant…`. Its parts keep their bytes if they hold nothing."""
+    clean = redact_string(address)
+    if "%" not in clean or reads_clean(clean):
+        return clean
+    parts = "".join(part if reads_clean(part) else quote(redact_string(read(part)), safe="[]:=+") for part in PARTS.split(clean))
+    return parts if reads_clean(parts) else redact_string(read(parts))
+
+
+def reads_clean(address: str) -> bool:
+    """Also half read: what one program has encoded may be read by two."""
+    once, plain = unquote(address), read(address)
+    return redact_string(plain) == plain and (once == plain or redact_string(once) == once)
+
+
+def read(address: str) -> str:
+    """However often it was encoded."""
+    for _ in range(DEPTHS):
+        before, address = address, unquote(address)
+        if address == before:
+            break
+    return address
 
 
 def redact_string(text: str) -> str:
@@ -57,6 +93,15 @@ def patterns_once(text: bytes) -> bytes:
 
 def redact_text(text: bytes) -> bytes:
     """Secrets that their own form gives away."""
+    return through_escapes(text, patterns_in_rounds)
+
+
+def redact_json(raw: bytes) -> bytes:
+    """The same, and values whose name says that they are secret. Broken JSON and plain text are fine, too."""
+    return through_escapes(raw, names_in_rounds)
+
+
+def patterns_in_rounds(text: bytes) -> bytes:
     for _ in range(ROUNDS):
         before, text = text, patterns_once(text)
         if text == before:
@@ -64,8 +109,7 @@ def redact_text(text: bytes) -> bytes:
     return text
 
 
-def redact_json(raw: bytes) -> bytes:
-    """The same, and values whose name says that they are secret. Broken JSON and plain text are fine, too."""
+def names_in_rounds(raw: bytes) -> bytes:
     for _ in range(ROUNDS):
         before, raw = raw, redact_named(patterns_once(raw))
         if raw == before:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from aiohttp import ClientError, hdrs, web
@@ -84,6 +85,7 @@ class Relay:
                 raise ClientLeft from error
             answer.cut()
             exchange.tell_response("cut", f"the upstream closed early: {error!r}")
+            let_go(error)
         finally:
             if sending is not None:
                 sending.cancel()
@@ -101,13 +103,15 @@ class Relay:
         loop = asyncio.get_running_loop()
         writer = StreamWriter(connection, loop)
         if not request.content.is_eof() or chunked:
-            await writer.write(head)
+            with suppress(ConnectionError):  # as in `carry`
+                await writer.write(head)
             if chunked:
                 writer.enable_chunking()
             return loop.create_task(carry(request.content, writer, exchange, connection))
         body = request.content.read_nowait()
         exchange.request_body.add(body)
-        await writer.write(head + body, drain=False)
+        with suppress(ConnectionError):  # as in `carry`
+            await writer.write(head + body, drain=False)
         loop.call_soon(exchange.tell_request)
         return None
 
@@ -147,6 +151,14 @@ async def final(connection: ResponseHandler) -> tuple[RawResponseMessage, Stream
         message, payload = await connection.read()
         if not 100 <= message.code < 200 or message.code == 101:
             return message, payload
+
+
+def let_go(error: BaseException | None) -> None:
+    """The connection's reader keeps its error, that keeps the frames that it came through, and those keep the reader, and the bodies:
+    all of it would stay until somebody looks for such rings."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def drop(connection: ResponseHandler) -> None:

@@ -32,7 +32,7 @@ PEM = r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
 PEM_END = r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
 # Line ends, and the line numbers of a file viewer.
 PEM_GAP = r"(?:\s|\\+[nrt]|\\+u2192|\xe2\x86\x92|\d{1,6}(?=\\|\xe2|\s))*+"
-SCHEME = r"(?i:bearer|basic|token|bot|apikey)"
+SCHEME = r"(?i:bearer|basic|token|bot|apikey|ssws)"
 VALUE = r"[^\s\"'\\,;&|<>(){}\[\]$`]"
 
 DASHED = Family(
@@ -81,7 +81,7 @@ UNDERSCORED = Family(
     ),
 )
 LETTERED = Family(
-    re.compile(rb"A(?:KIA|SIA|Iza|KID|TBB|TATT|BSK|(?<=LTA)I|(?<=EAA)\w)[\w+/-]{8}"),
+    re.compile(rb"A(?:KIA|SIA|Iza|KID|TBB|T[AC]TT|BSK|(?<=LTA)I|(?<=EAA)\w)[\w+/-]{8}"),
     (
         outside_blobs("aws-key-id", r"A(?:KIA|SIA)[A-Z0-9]{16}"),
         outside_blobs("google-key", r"AIza[\w-]{35}"),
@@ -89,14 +89,14 @@ LETTERED = Family(
         outside_blobs("bitbucket-token", bounded("ATBB") + r"(?=[A-Za-z]*\d)[A-Za-z0-9]{24,}"),
         outside_blobs("alibaba-key-id", bounded("LTAI") + r"(?=[A-Za-z]*\d)[A-Za-z0-9]{12,20}(?![A-Za-z0-9])"),
         outside_blobs("facebook-token", bounded("EAA[A-Z]") + r"(?=[A-Za-z]*\d)[A-Za-z0-9]{60,}"),
-        whole("atlassian-token", bounded("ATATT3") + r"[\w-]{60,}(?:=[A-F0-9]{8})?"),
+        whole("atlassian-token", bounded("AT[AC]TT3") + r"[\w-]{60,}(?:=[A-F0-9]{8})?"),
         whole("bedrock-key", bounded("ABSK") + r"[A-Za-z0-9+/]{100,}={0,2}"),
     ),
 )
 DOTTED = Family(
     re.compile(
         (
-            r"\.(?:(?=[\w-]{6}\.[\w-]{27})(?<=[\w-]{23}\.)|(?<=pat\w{14}\.)[0-9a-f]{64}|atlasv1\."
+            r"\.(?=[\w+/-])(?:(?=[\w-]{6}\.[\w-]{27})(?<=[\w-]{23}\.)|(?<=pat\w{14}\.)[0-9a-f]{64}|atlasv1\."
             rf"|slack\.com/services/T|com/api/webhooks/\d|{probe_after('.', 'ya29[.]')})"
         ).encode()
     ),
@@ -127,10 +127,11 @@ BEARER = Family(
     re.compile(rb"B(?:earer|EARER) "),
     (after("bearer-token", r"(B(?:earer|EARER) +)((?=[A-Za-z._~+/=-]*\d)[\w.~+/=-]{20,})"),),
 )
+DAPI = Family(re.compile(rb"dapi[0-9a-f]"), (whole("databricks-token", bounded("dapi") + r"[0-9a-f]{32}(?:-\d)?(?![0-9A-Za-z])"),))
 COLON = Family(
     re.compile(
         (
-            r":(?:(?<=auth\":)|(?<=auth\\\":)|(?<=auth\\{3}\":)|(?<=auth\\{7}\":)|AA(?<=\d{8}:AA)[\w-]{33}|//[^\s/:@\"\\]{0,64}:[^\s/@\"\\]{1,256}@|(?:(?<=[nNyY]:)|(?<=[nNyY]':))(?:"
+            r":(?:(?<=[h\\]\":)(?:(?<=auth\":)|(?<=auth\\\":)|(?<=auth\\{3}\":)|(?<=auth\\{7}\":))|AA(?<=\d{8}:AA)[\w-]{33}|//[^\s/:@\"\\]{0,64}:[^\s/@\"\\]{1,256}@|(?<=[nNyY']:)(?:(?<=[nNyY]:)|(?<=[nNyY]':))(?:"
             rf"(?:(?<=(?i:zation):)|(?<=(?i:zation)':))\s*\\*['\"]?(?:{SCHEME} |{VALUE}{{16}})"
             r"|(?:(?<=(?i:-key):)|(?<=(?i:-key)':)|(?<=(?i:-token):)|(?<=(?i:-token)':))"
             rf"\s*\\*[\"']?{VALUE}{{8}}))"
@@ -173,4 +174,4 @@ ASSIGNED = Family(
     ),
 )
 
-FAMILIES = (DASHED, UNDERSCORED, LETTERED, DOTTED, IN_BASE64, BEARER, COLON, ASSIGNED)
+FAMILIES = (DASHED, UNDERSCORED, LETTERED, DOTTED, IN_BASE64, BEARER, DAPI, COLON, ASSIGNED)

@@ -103,6 +103,10 @@ PREFIXES = (
     Prefix("onepassword-token", "ops_", "eyJ" + WORD + "{100,}"),
     Prefix("dropbox-token", "sl.", WORD + "{100,}"),
     Prefix("dropbox-token", "sl.u.", WORD + "{100,}"),
+    Prefix("pinecone-key", "pcsk_", LETTERS + "{4,8}_" + LETTERS + "{40,}"),
+    Prefix("e2b-key", "e2b_", HEX + "{40}"),
+    Prefix("vercel-token", "vercel_blob_rw_", LETTERS + "{12,20}_" + LETTERS + "{24,}"),
+    Prefix("resend-key", "re_", r"(?=\w{0,24}\d)" + LETTERS + "{8}_" + LETTERS + "{22,}"),
     Prefix("contentful-token", "CFPAT-", WORD + "{40,}"),
 )
 SHORTEST = 16

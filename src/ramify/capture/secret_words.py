@@ -17,6 +17,12 @@ REST = re.compile(VALUE + rb"*+")
 """Of a longer value the beginning is judged, so that no text can make this slow."""
 COOKIES = re.compile(rb"[ \t]*:[ \t]*(?=[^\s=;:\"']{1,80}=)([^\r\n\"'\\]{8,})")
 """Names and values of all of them; the attributes of one that is being set go along."""
+BREAK = rb"(?:\r?\n|\\+r\\+n|\\+n)"
+FORM = re.compile(rb'\\*+"' + BREAK + rb"(?:[Cc]ontent-[^\r\n\"\\]{1,200}" + BREAK + rb")?" + BREAK + rb'([^\r\n"\\]{4,4096})')
+FORM_NAME = re.compile(rb'name=\\*+"[\w.-]{0,40}\Z')
+"""A field of a form in parts: `name="api_key"`, a blank line, the value."""
+TAG = re.compile(rb">([^<>\s\"\\]{4,256})<")
+TAG_NAME = re.compile(rb"<[\w:.-]{0,40}\Z")
 WORDS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 SEPARATORS = re.compile(rb"[^A-Za-z0-9]")
 MARK = re.compile(rb"\[?redacted\b")
@@ -58,7 +64,8 @@ WITH_K = {b"en": TOKEN, b"ey": KEY, b"ie": COOKIE}
 """Three words have one rare letter in common: one walk finds all of them."""
 ENDS = bytes(sorted({each[-1] for each in KEYS}))
 """Of what must stand before `key`: in most of what is seen, something else does."""
-K = re.compile(rb"k(?:ey(?<=[" + ENDS + rb" _-]key)|en(?<=token)|ie(?<=cookie))")
+K = re.compile(rb"k(?:ey(?<=[" + ENDS + rb" _-]key)|en(?<=token)|ie(?<=cookie))(?=[_bvd\\\"'`\])\s=:>])")
+"""What may follow is the beginning of what stands between a word and its value, above: `tokens`, of which every answer tells, are none."""
 
 
 def redact_beside(text: bytes, kind: str = "") -> bytes:
@@ -72,7 +79,7 @@ def redact_beside(text: bytes, kind: str = "") -> bytes:
     for start, end, word in sorted(words, key=itemgetter(0)):
         if start < done or not word.before.search(small, max(0, start - LOOKED_BACK), start):
             continue
-        value = cookies_after(text, end) if word is COOKIE else value_after(text, end, word)
+        value = cookies_after(text, end) if word is COOKIE else value_after(text, end, word) or enclosed(text, start, end)
         if value is not None:
             pieces += (text[done : value[0]], word.mark)
             done = value[1]
@@ -108,6 +115,16 @@ def value_after(text: bytes, end: int, word: Word) -> tuple[int, int] | None:
         return None
     rest = REST.match(text, found.end(1))
     return found.start(1), rest.end() if rest else found.end(1)
+
+
+def enclosed(text: bytes, start: int, end: int) -> tuple[int, int] | None:
+    """The value of a field of a form or of an element of XML."""
+    before = max(0, start - 48)
+    if (found := TAG.match(text, end)) and TAG_NAME.search(text, before, start):
+        return None if MARK.match(found[1]) else found.span(1)
+    if (found := FORM.match(text, end)) and FORM_NAME.search(text, before, start):
+        return None if MARK.match(found[1]) else found.span(1)
+    return None
 
 
 def mixed(value: bytes) -> bool:

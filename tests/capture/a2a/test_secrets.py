@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ramify.capture.a2a.secrets import is_secret_name, redact_frame, redact_stream, scheme_names
+from ramify.capture.a2a.secrets import redact_frame, redact_stream, scheme_names
+from ramify.capture.a2a.values import is_secret_name
 from ramify.capture.cleaner import Cleaner
 from ramify.model.observation import Record
 

@@ -99,7 +99,10 @@ def redirect(interface: Card, binding: str, base: str, ours: str, warnings: list
 
 def below(address: str, base: str) -> str | None:
     """What follows the base, with its slash if it has one; None for an address elsewhere."""
-    given, own = urlsplit(address), urlsplit(base)
+    try:
+        given, own = urlsplit(address), urlsplit(base)
+    except ValueError:  # no address at all
+        return None
     if origin(given) != origin(own):
         return None
     if given.path != own.path and not given.path.startswith(own.path.rstrip("/") + "/"):

@@ -16,7 +16,9 @@ from msgspec import Struct
 
 from ramify.capture.a2a.cards import cards_in
 from ramify.capture.a2a.frame import FORMAT, Kind, make_record
-from ramify.capture.a2a.secrets import redact_frame, redacted_events, scheme_names, written
+from ramify.capture.a2a.growth import redacted_events
+from ramify.capture.a2a.secrets import redact_frame, scheme_names
+from ramify.capture.a2a.values import written
 from ramify.capture.importer import Imported, moment, numbered, opened, unreadable
 from ramify.model.ids import digest
 from ramify.model.observation import Record

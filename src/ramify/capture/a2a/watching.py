@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import Callable
 
 from ramify.capture.a2a.frame import Frame, Kind, Parts, content_of, moment, record_of, slice_of
-from ramify.capture.a2a.secrets import redact_header_fields, redact_path
+from ramify.capture.a2a.secrets import redact_header_fields
 from ramify.capture.a2a.slices import Slices
+from ramify.capture.a2a.values import redact_path
+from ramify.capture.a2a.waiting import Waiting
 from ramify.capture.head import OURS
 from ramify.capture.tee import NO_HEADERS, Asked, Kept, RawHeaders, Watch, find, text, texts
 from ramify.model.observation import Outcome, Record
@@ -31,6 +33,7 @@ class FramedExchange:
         self._planned = False
         self._pieces: list[tuple[int, bytes]] = []
         self._slices: Slices | None = None  # of an event stream that can be read as it comes
+        self._waiting = Waiting(self._tell_slice)
         self._streams = False
         self._status = 0
         self._answered = 0
@@ -95,7 +98,7 @@ class FramedExchange:
         pieces, self._pieces = self._pieces, []
         for at, piece in pieces:
             if self._slices is not None and (whole := self._slices.add(piece)):
-                self._tell_slice(at, whole)
+                self._waiting.add(at, whole)
 
     def _tell_rest(self, at: int) -> None:
         if self._slices is not None:
@@ -105,7 +108,8 @@ class FramedExchange:
             unpacked = decode(raw, encodings_of(text(find(self._headers, b"content-encoding"))))
             rest = raw if unpacked is None else unpacked
         if rest:
-            self._tell_slice(at, rest)
+            self._waiting.add(at, rest)
+        self._waiting.let_go()
 
     def _tell_slice(self, at: int, piece: bytes) -> None:
         self._tell("sse", at, lambda: slice_of(piece))

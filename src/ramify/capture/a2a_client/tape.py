@@ -8,6 +8,7 @@ from msgspec import Struct
 from ramify.capture.a2a.frame import Frame, Kind, Parts, content_of, moment, record_of, slice_of
 from ramify.capture.a2a.secrets import redact_header_fields
 from ramify.capture.a2a.slices import Slices
+from ramify.capture.a2a.waiting import Waiting
 from ramify.capture.tee import Sink
 from ramify.model.observation import Record
 
@@ -40,6 +41,7 @@ class Tape:
         self._secret_names = secret_names
         self._next = 0
         self._slices = Slices(LARGEST_EVENT)
+        self._waiting = Waiting(lambda at, piece: self._tell("sse", slice_of(piece), at))
         self._held: list[Record] | None = None
 
     def hold(self) -> None:
@@ -58,7 +60,7 @@ class Tape:
 
     def piece(self, raw: bytes) -> None:
         if whole := self._slices.add(raw):
-            self._tell("sse", slice_of(whole))
+            self._waiting.add(self._place.clock(), whole)
 
     def end(self) -> None:
         self._rest()
@@ -70,13 +72,14 @@ class Tape:
 
     def _rest(self) -> None:
         if rest := self._slices.rest():
-            self._tell("sse", slice_of(rest))
+            self._waiting.add(self._place.clock(), rest)
+        self._waiting.let_go()
 
     def _fields(self, headers: Mapping[str, str]) -> dict[str, str]:
         return redact_header_fields({name.lower(): value for name, value in headers.items()}, self._secret_names)
 
-    def _tell(self, kind: Kind, parts: Parts) -> None:
-        at = self._place.clock()
+    def _tell(self, kind: Kind, parts: Parts, came: int = 0) -> None:
+        at = came or self._place.clock()
         frame = Frame(agent=self._agent, connection=self._name, seq=self._next, time=moment(at), kind=kind, **parts)
         self._next += 1
         seen = record_of(frame, self._place.project, at, SOURCE)
