@@ -4,7 +4,6 @@ import importlib.util
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 import urllib.error
@@ -14,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from bench.ports import free_port
 from tests.peers.a2a.environments import Unavailable, environment
 
 REQUIREMENTS = ("chdb==4.4.0",)
@@ -50,12 +50,6 @@ def quick_folder() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
 class Server:
     """Its data outlives `kill` and `start`."""
 
@@ -90,6 +84,13 @@ class Server:
                 return bool(answer.status == 200)
         except (urllib.error.URLError, OSError):
             return False
+
+    def pause(self) -> None:
+        """It takes connections and bytes, and answers nothing."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """As when the machine goes away: nothing is written down."""

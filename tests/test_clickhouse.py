@@ -29,7 +29,7 @@ from ramify.model.observation import Record
 from ramify.rebuild import rebuild
 from ramify.settings import load
 from ramify.storage import clickhouse_schema, clickhouse_server
-from ramify.storage.base import Bounds, Changes, Kept, StoreDown
+from ramify.storage.base import Bounds, Changes, Kept, Others, StoreDown
 from ramify.storage.clickhouse import ClickHouse, open_clickhouse
 from ramify.storage.sqlite import open_sqlite
 from tests import test_forgetting as forgetting
@@ -72,6 +72,51 @@ def test_a_long_turn_is_not_taken_away(pair: tuple[ClickHouse, ClickHouse], monk
         one.append([Kept(record(1))], Changes())
     waiting.join(timeout=20)
     assert log_of(one) == [record(1), record(2)]
+
+
+def test_a_turn_that_is_over_keeps_nobody_waiting(pair: tuple[ClickHouse, ClickHouse], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sign of life that was on its way with the last insert does not come behind it."""
+    one, other = pair
+    monkeypatch.setattr(clickhouse_server, "BEAT", 0.005)
+    monkeypatch.setattr(threading.Event, "set", lambda event, put=threading.Event.set: (time.sleep(0.02), put(event))[1])  # as on a busy machine
+    for number in range(3):
+        with one.exclusive():
+            one.append([Kept(record(number))], Changes())
+            time.sleep(0.01)
+        time.sleep(0.2)
+        assert not other.server.last()[2].busy
+
+
+def test_whoever_waits_for_a_writer_that_died_gets_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clickhouse_server, "LEASE", 2.0)
+    monkeypatch.setattr(clickhouse_server, "BEAT", 0.2)
+    one, other = (open_clickhouse(database_of(tmp_path), busy_seconds=0.5) for _ in range(2))
+    assert one.server._insert({}, one.server.last()[2], busy=True)  # and no more of it
+    other.append([Kept(record(1))], Changes())
+    assert log_of(other) == [record(1)]
+    one.close()
+    other.close()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_writer_doubts_only_what_others_wrote_and_decides_as_if_it_were_alone(pair: tuple[ClickHouse, ClickHouse], seed: int) -> None:
+    """Batches of the same sessions, now by the one and now by the other; cleared results and corrections among them."""
+    source, seen = random.Random(seed), seen_stories()[seed * 90 : seed * 90 + 90]
+    writers = [Ingest(store) for store in pair]
+    told: list[Others | None] = []
+    for store in pair:
+        heard = store.others
+        store.others = lambda heard=heard: told.append(found := heard()) or found  # type: ignore[method-assign, func-returns-value]
+    while seen:
+        size = source.choice((1, 3, 10))
+        source.choice(writers).step(seen[:size])
+        seen = seen[size:]
+    assert told.count(None) == 2  # the first time of each
+    assert any(one is not None and one.rows and one.keys for one in told)
+    alone = open_sqlite("memory:")
+    Ingest(alone).step(seen_stories()[seed * 90 : seed * 90 + 90])
+    assert difference(derived(pair[0]), derived(alone)) == []
+    alone.close()
 
 
 def test_a_large_batch_is_one_part(tmp_path: Path) -> None:

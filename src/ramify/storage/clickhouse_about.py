@@ -9,7 +9,7 @@ from ramify.storage.clickhouse_server import ClickHouseServer, Row
 DENIED = "ACCESS_DENIED"
 
 
-def about(server: ClickHouseServer) -> About:
+def about(server: ClickHouseServer, schema: int) -> About:
     own = f"database = {literal(server.database)}"
     partition = "GROUP BY hostName(), tcpPort(), table, partition"
     parts, most = shown(server, f"SELECT sum(n), max(n) FROM (SELECT count() AS n FROM {every(server, 'parts')} WHERE active AND {own} {partition})", 2)
@@ -21,7 +21,7 @@ def about(server: ClickHouseServer) -> About:
         [answering] = shown(server, f"SELECT count() FROM {every(server, 'one')}", 1)
     [(version,)] = server.read("SELECT version()")
     return About(
-        engine="ClickHouse", version=version, parts=parts, most_parts=most, merges=merges, mutations=mutations,
+        engine="ClickHouse", version=version, schema=schema, parts=parts, most_parts=most, merges=merges, mutations=mutations,
         shards=shards, replicas=replicas, answering=answering,
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from ramify.storage.base import Bounds, Rows
 from ramify.storage.clickhouse_schema import literal, name
 from ramify.storage.clickhouse_server import ClickHouseServer, words
 from ramify.storage.clickhouse_views import INNER, MESH, ROWS, kind_of
+from ramify.storage.direct import too_long
 
 Row = tuple[Any, ...]
 Node = tuple[int, str, str]  # how deep it stands, what it is, and its name
@@ -23,9 +24,12 @@ HINT = "ramify sql without a query lists the views and their columns"
 TABLE_FUNCTIONS = {"numbers", "generateSeries", "generate_series", "values"}
 FORBIDDEN = re.compile(
     r"(?:file|joinGet\w*|dict[A-Z]\w*|sleep\w*|get\w*Setting\w*|getMacro|getServerPort|tcpPort|hostName|fqdn|FQDN|serverUUID|user|currentUser|"
-    r"filesystem\w*|catboost\w*|addressTo\w*|showCertificate|hasColumnInTable|ai[A-Z]\w*|queryID|initial\w+)"
+    r"filesystem\w*|catboost\w*|addressTo\w*|showCertificate|hasColumnInTable|ai[A-Z]\w*|queryID|initial\w+|"
+    r"(?:edit|levenshtein|damerauLevenshtein)Distance\w*|jaro\w+|multiFuzzyMatch\w*)"  # the square of two texts, in which nobody looks at the clock
 )
 MEMORY = 4 << 30
+GRACE = 2.0  # seconds in which the server may say by itself that its time is over
+LARGER = 4  # times what is taken of an answer may be on its way, in one block
 IN = ("in", "notIn", "globalIn", "globalNotIn", "nullIn", "notNullIn", "globalNullIn", "globalNotNullIn")
 
 
@@ -34,13 +38,15 @@ def ask_directly(server: ClickHouseServer, query: str, bounds: Bounds) -> Rows:
     if not query:
         raise UserMistake("the query asks for nothing", "write a SELECT")
     settings = {
-        "readonly": 1, "max_execution_time": bounds.seconds, "timeout_before_checking_execution_speed": 0,
-        "max_memory_usage": MEMORY, "limit": bounds.rows + 1, "max_recursive_cte_evaluation_depth": 1 << 40,
+        "readonly": 1, "max_execution_time": bounds.seconds, "timeout_before_checking_execution_speed": 0, "cancel_http_readonly_queries_on_client_close": 1,
+        "max_memory_usage": MEMORY, "max_result_bytes": LARGER * bounds.bytes, "result_overflow_mode": "throw", "limit": bounds.rows + 1, "max_recursive_cte_evaluation_depth": 1 << 40,
     }  # fmt: skip
     try:
         refuse(nodes(server.explained(query)))
-        with server.directly(query, settings) as (columns, found):
+        with server.directly(query, settings, bounds.seconds + GRACE) as (columns, found):
             return gathered(columns, found, bounds)
+    except TimeoutError:
+        raise too_long(bounds) from None
     except ClickHouseError as problem:
         raise explained(problem, bounds) from None
 
@@ -68,7 +74,11 @@ def shown(value: Any) -> Any:
 def explained(problem: ClickHouseError, bounds: Bounds) -> UserMistake:
     text = words(problem)
     if re.search(r"TIMEOUT_EXCEEDED|[Cc]ode:? 159", str(problem)):
-        return UserMistake(f"the query took longer than {bounds.seconds:g} s", "ask for less, or give it more time with --timeout")
+        return too_long(bounds)
+    if "TOO_MANY_ROWS_OR_BYTES" in str(problem):
+        return UserMistake(f"the answer is larger than {LARGER * bounds.bytes >> 20} MiB", "ask for fewer rows or columns, or for shorter texts")
+    if "MEMORY_LIMIT_EXCEEDED" in str(problem):
+        return UserMistake(f"the query needs more than {MEMORY >> 30} GiB of memory", "ask for fewer rows or columns, or for shorter texts")
     if "Multi-statements" in text:
         return UserMistake("there is more than one statement", "ask one at a time")
     return UserMistake(f"ClickHouse does not understand the query: {text}", HINT)

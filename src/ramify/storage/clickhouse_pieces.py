@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ramify.storage.clickhouse_contents import NUMBERS, OLD, Contents
-from ramify.storage.clickhouse_rows import GONE, Place
+from ramify.storage.clickhouse_rows import GONE
 from ramify.storage.clickhouse_schema import literal
 from ramify.storage.clickhouse_server import ClickHouseServer
+from ramify.storage.clickhouse_ways import Place
 
 RING = 1 << 18
 CHUNK = 5000

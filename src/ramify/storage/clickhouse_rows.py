@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 
 from ramify.storage.base import Changes
+from ramify.storage.clickhouse_ways import Place, Values, ways_of
 from ramify.storage.columns import COLUMNS, columns_of
 
-Place = tuple[str, int, int, str]
-Values = dict[str, Any]
 Row = tuple[Any, ...]
 GONE: Values = {"gone": 1}
 PLAIN = {"keys": ["key", "at", "ref"], "refs": ["value", "kind", "entity", "id"], "unreadable": ["observation", "at", "reason"]}
@@ -20,8 +19,12 @@ _encoder = msgspec.msgpack.Encoder()
 def entries_of(changes: Changes, unreadable: set[str]) -> Iterator[tuple[Place, Values]]:
     """Of an observation that could not be read the first reason stays."""
     for (table, id), row in changes.rows.items():
-        values = GONE if row is None else dict(zip(COLUMNS[table], columns_of(row), strict=False)) | {"doc": _encoder.encode(row)}
-        yield (table, 0, 0, id), values
+        if row is None:
+            yield (table, 0, 0, id), GONE
+            continue
+        values = dict(zip(COLUMNS[table], columns_of(row), strict=False))
+        yield from ways_of(table, id, values)
+        yield (table, 0, 0, id), values | {"doc": _encoder.encode(row)}
     for (key, at, ref), there in changes.keys.items():
         yield ("keys", key, at, ref), {} if there else GONE
     for one in changes.refs:
@@ -68,7 +71,9 @@ def replaced(table: str, names: Sequence[str], old: Iterable[Row], new: Iterable
     for row in new:
         place = place_of(table, row)
         if known.pop(place, b"") != _sum(row):
-            yield place, values_of(table, names, row)
+            values = values_of(table, names, row)
+            yield from ways_of(table, place[3], values)
+            yield place, values
     for place in known:
         yield place, GONE
 

@@ -21,6 +21,7 @@ class ClickHouseSearch:
     that says how far the index goes; what a writer that died has left behind that point is taken out by the next one."""
 
     stretch = 1000  # each addition is a part on the disk, and a dozen questions
+    fed = True
 
     def __init__(self, store: "ClickHouse") -> None:
         self._store = store

@@ -17,11 +17,11 @@ from typing import Any
 import clickhouse_connect
 import msgspec
 from clickhouse_connect.driver.exceptions import ClickHouseError, DatabaseError, OperationalError
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from ramify.model.entity import SHOWN
 from ramify.storage.background import in_background
-from ramify.storage.base import News, Overtaken, StoreDown
+from ramify.storage.base import News, NotAdmitted, Overtaken, StoreDown
 from ramify.storage.clickhouse_schema import EMPTY, TYPES, Shape, literal, name, statements
 
 Row = tuple[Any, ...]
@@ -37,7 +37,11 @@ PASSING = frozenset({
 """Codes of the server's own trouble: no time, memory, space, connection or leader. Others would come again."""
 SETTINGS = {
     "max_query_size": 1 << 28, "max_ast_elements": 10_000_000, "max_expanded_ast_elements": 10_000_000, "compile_expressions": 0,
+    "optimize_move_to_prewhere_if_final": 1,
 }  # fmt: skip
+"""The last: where only the newest version of a row counts, columns are read of rows that fit by what tables are sorted by, not of all
+that lie beside them. ClickHouse never judges by another column before it knows which version counts."""
+SILENCE = 20  # seconds without a byte after which the answer to a small question is not waited for; large ones may take minutes
 SMALL = {"max_threads": 1}  # for a few rows threads would cost more than they save
 BYTES: dict[str, str | dict[str, str]] = {"doc": "bytes", "payload": "bytes", "digest": "bytes", "head": "bytes"}
 INSERT = {
@@ -58,6 +62,7 @@ class State(msgspec.Struct, frozen=True, array_like=True):
     busy: bool = False
     act: str = ""  # this very insert, among all of this writer
     swept: int = 0  # how often pieces were taken away
+    totals: dict[str, int] | None = None  # of all rows, where they are known
 
 
 def is_away(problem: BaseException) -> bool:
@@ -65,6 +70,18 @@ def is_away(problem: BaseException) -> bool:
         return True
     code = re.search(r"[Cc]ode:? (\d+)", str(problem)) if isinstance(problem, DatabaseError) else None
     return bool(code) and int(code[1]) in PASSING if code else False
+
+
+def is_silent(problem: BaseException | None) -> bool:
+    """Whether nothing came for as long as was to be waited."""
+    while problem is not None and not isinstance(problem, TimeoutError | ReadTimeoutError):
+        problem = problem.__cause__ or problem.__context__
+    return problem is not None
+
+
+def is_refused(problem: BaseException) -> bool:
+    """Whether somebody has to do something: another password, no right to this, nobody of that name."""
+    return not is_away(problem) or ("NameResolutionError" in str(problem) and "Temporary failure" not in str(problem))
 
 
 class ClickHouseServer:
@@ -83,9 +100,12 @@ class ClickHouseServer:
         self._number, self._known = 0, -1
         self._still: tuple[int, float] = (-1, 0.0)  # the number that was seen last, and since when
         self._stale = self._closed = self._lost = self._announced = False
+        self._over = threading.Event()  # set with the last insert of a turn
         self.state = State()
         self.turn = 0
         self.taken = 0  # the number before this turn
+        self._heard = -1  # whoever decides knows of all that was written up to this number; -1: it must look at everything again
+        self._swept = 0
         self.committed: Callable[[Iterable[Place], int, int], None] = lambda places, before, number: None
         self.pending: dict[Place, dict[str, Any]] = {}
         self.beside: dict[str, tuple[Shape, list[Row]]] = {}  # rows of other tables, with what their shape is filled
@@ -93,12 +113,14 @@ class ClickHouseServer:
         self._unsure: tuple[int, dict[str, list[Any]]] | None = None
         try:
             settings = {**SETTINGS, **(CLUSTER if cluster else {})}
-            self._client = clickhouse_connect.get_client(**options, autogenerate_session_id=False, settings=settings, connect_timeout=10)
+            how: dict[str, Any] = {**options, "autogenerate_session_id": False, "settings": settings, "connect_timeout": 5}
+            self._small = clickhouse_connect.get_client(**how, send_receive_timeout=SILENCE)
+            self._client = clickhouse_connect.get_client(**how)
             present = self._client.query(f"SELECT name FROM system.tables WHERE database = {literal(database)}").result_columns
             for statement in statements(database, cluster, present[0] if present else ()):  # whoever made them by hand may not let us
                 self._client.command(statement)
         except (ClickHouseError, HTTPError, OSError) as problem:
-            raise StoreDown(words(problem)) from problem
+            raise (NotAdmitted if is_refused(problem) else StoreDown)(words(problem)) from problem
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -122,7 +144,8 @@ class ClickHouseServer:
     def read(self, query: str, wide: bool = False) -> list[Row]:
         """`wide`: many rows must be looked at, however few come back."""
         with self._asking():
-            found = self._client.query(query, settings=None if wide else SMALL, column_formats=BYTES)
+            client, settings = (self._client, None) if wide else (self._small, SMALL)
+            found = client.query(query, settings=settings, column_formats=BYTES)
             return [tuple(row) for row in found.result_rows]
 
     def stream(self, query: str) -> Iterator[Row]:
@@ -149,15 +172,20 @@ class ClickHouseServer:
             return bytes(self._client.raw_query(f"EXPLAIN AST {query}")).decode()
 
     @contextmanager
-    def directly(self, query: str, settings: dict[str, Any]) -> Iterator[tuple[Sequence[str], Iterator[Row]]]:
-        """A query that a person wrote, in the store's own database: its columns and its rows, as they come."""
+    def directly(self, query: str, settings: dict[str, Any], seconds: float) -> Iterator[tuple[Sequence[str], Iterator[Row]]]:
+        """A query that a person wrote, in the store's own database: its columns and its rows, as they come. Raises TimeoutError
+        when the server is silent for so long: there are things in which it does not look at the clock."""
         try:
-            client = clickhouse_connect.get_client(**self._options, database=self.database, autogenerate_session_id=False)
+            client = clickhouse_connect.get_client(
+                **self._options, database=self.database, autogenerate_session_id=False, connect_timeout=5, send_receive_timeout=seconds
+            )
             if self.cluster:
                 settings = {**settings, "optimize_skip_unused_shards": 1, "distributed_product_mode": "local"}
             with closing(client), client.query_rows_stream(query, settings=settings) as rows:
                 yield rows.source.column_names, rows
         except (OperationalError, HTTPError, OSError) as problem:
+            if is_silent(problem):
+                raise TimeoutError(words(problem)) from None
             raise StoreDown(words(problem)) from None
 
     @contextmanager
@@ -184,8 +212,8 @@ class ClickHouseServer:
                 yield False
                 return
             self._take(announced)
-            beating = threading.Event()
-            beat = threading.Timer(BEAT, self._beat, (beating,))
+            over = self._over = threading.Event()
+            beat = threading.Timer(BEAT, self._beat, (over,))
             beat.daemon = True
             beat.start()
             try:
@@ -197,7 +225,7 @@ class ClickHouseServer:
                 self._undo()
                 raise
             finally:
-                beating.set()
+                over.set()
                 beat.cancel()
                 self.pending, self.beside, self._news = {}, {}, None
                 self._owner = 0
@@ -219,7 +247,7 @@ class ClickHouseServer:
                 if not self._announced or self._insert({}, state, busy=True):
                     self._begin(number)
                     return
-            if time.monotonic() > end:
+            if time.monotonic() > end and time.monotonic() - self._still[1] < 2 * BEAT:  # one that is silent will soon have lost its turn
                 raise StoreDown("the store is locked by another writer")
             time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
             pause = min(pause * 1.3, 0.1)
@@ -234,17 +262,28 @@ class ClickHouseServer:
         self.taken = before
         if before != self._known:
             self._stale = True
-            self._forget()
+            if self._known < 0 or self.state.swept != self._swept:  # others take no pieces away unless they say so
+                self._forget()
+        self._swept = self.state.swept
+
+    def unheard(self) -> tuple[int, int] | None:
+        """In one's own turn, once: behind which number others have written, and up to which; None: that cannot be told."""
+        after, self._heard = self._heard, self.taken
+        return (after, self.taken) if after >= 0 else None
 
     def commit(self, busy: bool) -> None:
         """All that was gathered, in one insert; what is large before it."""
         for shape, rows in self.beside.values():
             self._put_beside(shape, rows)
         with self._numbers:
+            if not busy:
+                self._over.set()  # here: a beat behind the last insert would keep the store for nobody
             if self._lost or not self._insert({**self.pending, **self._told()}, self.state, busy):
                 self._lost = True
                 raise Overtaken("another writer took the turn of this one")
             self._known = self._number
+            if self._heard == self.taken:
+                self._heard = self._number
             self.committed(self.pending, self.taken, self._number)
             self.pending, self.beside, self._news = {}, {}, None
 
@@ -282,6 +321,7 @@ class ClickHouseServer:
         same number must not be used for anything else."""
         self._forget()
         with self._numbers:
+            self._over.set()
             self._known = -1
             if self._lost or (self.cluster and self._unsure) or not self._announced:
                 return
@@ -291,18 +331,18 @@ class ClickHouseServer:
             except StoreDown:
                 self._lost = True
 
-    def _beat(self, ended: threading.Event) -> None:
+    def _beat(self, over: threading.Event) -> None:
         """A long turn says that it is alive."""
-        while not ended.is_set():
+        while not over.is_set():
             with self._numbers:
-                if ended.is_set() or self._lost:
+                if over.is_set() or self._lost:
                     return
                 try:
                     self._lost = not self._insert({}, self.last()[2], busy=True)  # what is gathered is not stored yet
                     self._announced = True
                 except StoreDown:
                     self._lost = True
-            ended.wait(BEAT)
+            over.wait(BEAT)
 
     def _insert(self, entries: dict[Place, dict[str, Any]], state: State, busy: bool) -> bool:
         """Under the next number; whether it was free. Sent again where no answer came: it cannot be stored twice."""
@@ -342,10 +382,10 @@ class ClickHouseServer:
                 yield
         finally:
             if changed:
-                self.distrust()
+                self._stale = True
 
     def distrust(self) -> None:
-        self._stale = True
+        self._stale, self._heard = True, -1
 
     # -- news ---------------------------------------------------------------------------------------------------------
 
@@ -386,6 +426,7 @@ class ClickHouseServer:
         with self._lock:
             self._closed = True
             self._client.close()
+            self._small.close()
 
 
 def columns_of(entries: dict[Place, dict[str, Any]], version: int) -> dict[str, list[Any]]:

@@ -1,0 +1,101 @@
+"""Ways to rows on ClickHouse: few entries are read however many there are, an older store gets them, and what is gone leaves none."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import clickhouse
+
+if why := clickhouse.missing():
+    assert not os.environ.get("CI"), why
+    pytest.skip(why, allow_module_level=True)
+
+from ramify.model.entity import Call, Conversation, Entity, Task
+from ramify.storage.base import Ask, Changes
+from ramify.storage.clickhouse import SCHEMA, ClickHouse, open_clickhouse
+from ramify.storage.clickhouse_ways import SPACES, TABLE, WAYS
+from ramify.storage.columns import COLUMNS
+from tests.contracts.engines import database_of
+from tests.test_forgetting import going, names_of, seen_in, told
+
+CASES = ("anthropic/subtask-three-parallel", "a2a/v1-refine")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[ClickHouse]:
+    made = open_clickhouse(database_of(tmp_path))
+    yield made
+    made.close()
+
+
+def ways(store: ClickHouse) -> list[tuple[object, ...]]:
+    return store.server.read(f"SELECT space, key, moment, id, project, kind, status FROM {store.server.table} FINAL WHERE space IN {SPACES} ORDER BY ALL")
+
+
+def rows_read(store: ClickHouse, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many the server looks at for each question from now on."""
+    counts: list[int] = []
+    for client in (store.server._client, store.server._small):
+
+        def counted(*arguments: Any, query: Any = client.query, **settings: Any) -> Any:
+            found = query(*arguments, **settings)
+            counts.append(int(found.summary["read_rows"]))
+            return found
+
+        monkeypatch.setattr(client, "query", counted)
+    return counts
+
+
+def test_every_way_goes_by_columns_that_there_are() -> None:
+    for table, some in WAYS.items():
+        for way in some:
+            assert {way.order, *way.carried, *filter(None, [way.column])} <= set(COLUMNS[table])
+
+
+def test_what_is_new_or_belongs_together_is_found_without_looking_at_all_there_is(store: ClickHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: dict[tuple[str, str], Entity | None] = {}
+    for number in range(10_000):
+        at, conversation = number + 1, f"conv_{number // 20:04}"
+        rows["calls", f"call_{number * 7919 % 10_000:05}"] = Call(f"call_{number * 7919 % 10_000:05}", conversation=conversation, task=f"task_{number // 10}", started=at)
+        rows["tasks", f"task_{number // 10}"] = Task(f"task_{number // 10}", conversation=conversation, opened=at)
+        rows["conversations", conversation] = Conversation(conversation, active=at)
+    store.append((), Changes(rows=rows))
+    counts = rows_read(store, monkeypatch)
+    assert [row.started for row in store.page("calls", Ask("started", limit=50)) if isinstance(row, Call)] == list(range(10_000, 9_950, -1))
+    assert len(store.page("conversations", Ask("active", limit=50))) == 50
+    assert len(store.page("tasks", Ask("opened", {"conversation": "conv_0007"}, 1_000_000, ascending=True))) == 2
+    assert len(list(store.sketches("conv_0300"))) == 2
+    assert len(store.among("calls", "task", ["task_17", "task_900"])) == 20
+    assert store.openings(["conv_0001", "conv_0002"])["conv_0001"][1:] == (2, 2)
+    assert store.inside() == []
+    assert counts
+    assert sum(counts) < 60_000  # at least 256 rows are read wherever one is; all of them would be 200,000
+    assert max(counts) < 20_000
+
+
+def test_a_store_that_has_none_gets_them_from_its_rows(store: ClickHouse, tmp_path: Path) -> None:
+    told(store, [one for case in CASES for one in seen_in(case)])
+    wanted = ways(store)
+    assert len({way[0] for way in wanted}) > 8
+    store.server.command(f"ALTER TABLE {store.server.table} DELETE WHERE space IN {SPACES}", {"mutations_sync": 2})
+    store.set_fact("schema", 3)
+    assert ways(store) == []
+    again = open_clickhouse(database_of(tmp_path))
+    assert again.fact("schema") == SCHEMA
+    assert again.fact("outdated") is None
+    made = set(ways(again))
+    again.close()
+    assert made <= set(wanted)  # a row that has moved left another one behind
+    assert {way[-4] for way in made} == {way[-4] for way in wanted}
+
+
+def test_what_is_forgotten_leaves_no_way_behind(store: ClickHouse) -> None:
+    told(store, [one for case in CASES for one in seen_in(case)])
+    going(store, names_of(CASES[0]))
+    left = store.server.read(f"SELECT DISTINCT {TABLE}, id FROM {store.server.table} WHERE space IN {SPACES}")
+    there = store.server.read(f"SELECT DISTINCT toString(space), id FROM {store.server.table} FINAL WHERE space IN {tuple(WAYS)}")
+    assert there
+    assert set(left) <= set(there)
