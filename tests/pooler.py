@@ -3,13 +3,13 @@
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import time
 from pathlib import Path
 
 import psycopg
 
+from bench.ports import free_port
 from tests import postgres
 
 SECONDS = 30
@@ -37,9 +37,7 @@ def missing() -> str:
 
 class Pooler:
     def __init__(self, folder: Path, server: int, user: str) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
+        self.port = free_port()
         folder.mkdir(parents=True)
         config = folder / "pgbouncer.ini"
         config.write_text(CONFIG.format(server=server, port=self.port, folder=folder).replace("* = host", f"postgres = user={user} host"))

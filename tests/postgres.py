@@ -3,14 +3,17 @@
 import os
 import pwd
 import shutil
-import socket
+import signal
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from glob import glob
 from pathlib import Path
 
 import psycopg
+
+from bench.ports import free_port
 
 SECONDS = 60
 
@@ -49,9 +52,7 @@ class Cluster:
         self.fsync = fsync
         self.data = folder / "data"
         self.shared_buffers = shared_buffers
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
+        self.port = free_port()
         folder.mkdir(parents=True, exist_ok=True)
         if os.getuid() == 0:
             for above in (folder, *folder.parents):
@@ -85,6 +86,21 @@ class Cluster:
         self._run(["pg_ctl", "-D", str(self.data), "-m", "immediate", "-w", "-t", str(SECONDS), "stop"])
 
     stop = kill
+
+    def pause(self) -> None:
+        """It takes connections and bytes, and answers nothing: as on a disk that hangs."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        """The first process before those that it may start meanwhile; awakened in the same order."""
+        first = int((self.data / "postmaster.pid").read_text().split()[0])
+        os.kill(first, number)
+        for child in Path(f"/proc/{first}/task/{first}/children").read_text().split():
+            with suppress(ProcessLookupError):
+                os.kill(int(child), number)
 
     def _run(self, command: Sequence[str]) -> None:
         line = [f"{binaries()}/{command[0]}", *command[1:]]

@@ -1,18 +1,20 @@
 """PostgreSQL: the same log, rows and keys for a team, with any number of writers that take turns."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlunsplit
 
 import msgspec
 import psycopg
+import psycopg.conninfo
 
 from ramify.model.entity import TABLES, Entity
-from ramify.model.mistake import UserMistake
+from ramify.model.mistake import Unreachable, UserMistake
 from ramify.model.observation import Observation
 from ramify.model.sketch import Sketch
-from ramify.storage import totals
+from ramify.storage import address, totals
 from ramify.storage.base import (
     About,
     Ask,
@@ -22,6 +24,8 @@ from ramify.storage.base import (
     Further,
     Kept,
     News,
+    NotAdmitted,
+    Others,
     Projected,
     Ref,
     Rows,
@@ -35,9 +39,11 @@ from ramify.storage.heads import seen_with
 from ramify.storage.page_query import count_query, openings_query, page_query
 from ramify.storage.postgres_days import BITS, Days, piece_day
 from ramify.storage.postgres_direct import PostgresMesh, ask_directly
+from ramify.storage.postgres_live import in_use
 from ramify.storage.postgres_schema import PROJECTIONS, kind_of
 from ramify.storage.postgres_search import PostgresSearch
 from ramify.storage.postgres_server import PostgresServer, Row
+from ramify.storage.postgres_steps import STEPS
 from ramify.storage.sifting import FOLDED, Sifting
 from ramify.storage.views import refuse_projects
 
@@ -50,20 +56,32 @@ _sketches = msgspec.msgpack.Decoder(Sketch)
 
 def open_postgres(url: str, busy_seconds: float = 5.0) -> "Postgres":
     """`?schema=NAME` keeps several stores in one database; the rest of the address is the driver's."""
-    parts = urlsplit(url)
+    parts = address.split(url)
     options = dict(parse_qsl(parts.query))
     schema = options.pop("schema", "ramify")
-    plain = urlunsplit(parts._replace(query=urlencode(options)))
-    shown = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    plain, place = urlunsplit(parts._replace(query=urlencode(options))), address.shown(url)
+    check_options(plain, url)
     try:
-        return Postgres(shown, plain, schema, busy_seconds)
+        return Postgres(place, plain, schema, busy_seconds)
     except StoreDown as problem:
-        raise UserMistake(f"the store {shown} cannot be opened: {problem}", "is the server up, and may you use this database?") from problem
+        kind = UserMistake if isinstance(problem, NotAdmitted) else Unreachable
+        raise kind(f"the store {place} cannot be opened: {problem}", "is the server up, and may you use this database?") from problem
     except psycopg.errors.InsufficientPrivilege as problem:
         raise UserMistake(
-            f"the store {shown} cannot be used: {problem.diag.message_primary}",
-            f"let the user make a schema (GRANT CREATE ON DATABASE …), or make the schema {schema!r} for it",
+            f"the store {place} cannot be used: {problem.diag.message_primary}",
+            f"let the user make a schema (GRANT CREATE ON DATABASE …), or make it for the user: CREATE SCHEMA {schema} AUTHORIZATION …",
         ) from problem
+
+
+def check_options(plain: str, url: str) -> None:
+    try:
+        psycopg.conninfo.conninfo_to_dict(plain)
+    except psycopg.ProgrammingError as problem:
+        named = re.match(r'invalid URI query parameter: "(\w+)"', str(problem))
+        if named is None or "@" in url.partition("?")[2]:
+            raise address.unreadable(url) from None
+        hint = "beside schema=NAME those of libpq are known: sslmode, sslrootcert, connect_timeout and so on"
+        raise UserMistake(f"the address {address.shown(url)} says {named[1]!r}, which means nothing here", hint) from None
 
 
 class Postgres(Folding):
@@ -92,6 +110,9 @@ class Postgres(Folding):
 
     def exclusive(self) -> AbstractContextManager[bool]:
         return self._server.exclusive()
+
+    def others(self) -> Others | None:
+        return None
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -339,11 +360,20 @@ class Postgres(Folding):
 
     def sql(self, query: str, bounds: Bounds, further: Further | None = None, projects: frozenset[str] | None = None) -> Rows:
         refuse_projects(projects)
+        self._check_views()
         return ask_directly(self._server.apart(), self._server.schema, query, bounds)
 
     def mesh(self) -> PostgresMesh:
         """The rows behind the mesh's views, to be brought up; whoever asks closes it."""
+        self._check_views()
         return PostgresMesh(self._server.apart(), self._server.schema)
+
+    def _check_views(self) -> None:
+        if lacking := self._server.lacks():
+            raise UserMistake(
+                f"this store has no views to ask: its user may not make the schemas {', '.join(lacking)}",
+                "let an administrator make them (CREATE SCHEMA … AUTHORIZATION …) or GRANT CREATE ON DATABASE; then any command that opens the store fills them",
+            )
 
     def sketches(self, conversation: str) -> Iterator[Sketch]:
         query = "SELECT doc FROM tasks WHERE conversation = %s AND kind <> 'none' ORDER BY opened, id"
@@ -458,7 +488,7 @@ class Postgres(Folding):
     def shrink(self) -> None:
         """Days of which nothing is left go as a whole; of what else was deleted, the room is used again. What was written out
         for the mesh's views is written out again when somebody asks."""
-        with closing(self.mesh()) as mesh:
+        with closing(PostgresMesh(self._server.apart(), self._server.schema)) as mesh:
             mesh.clear()
         with self._server.writing() as connection:
             self._days.drop_empty(connection)
@@ -488,11 +518,17 @@ class Postgres(Folding):
             "JOIN pg_namespace AS place ON place.oid = above.relnamespace WHERE nspname = %s AND above.relname IN ('contents', 'blobs')"
         )
         [(partitions,)] = self._read(query, (self._server.schema,))
-        return About(engine="PostgreSQL", version=version, partitions=int(partitions), notices=self._server.hears())
+        return About(
+            engine="PostgreSQL", version=version, schema=len(STEPS), partitions=int(partitions),
+            notices=self._server.hears(), lacks=tuple(self._server.lacks()),
+        )  # fmt: skip
 
     def size(self) -> dict[str, int]:
         query = "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relkind = 'r'"
         return {"bytes": int(self._read(query, (self._server.schema,))[0][0]), "raw_bytes": int(self.fact("raw_bytes") or 0)}
+
+    def in_use(self) -> int:
+        return in_use(self._read, self._server.schema)
 
     def close(self) -> None:
         self._server.close()

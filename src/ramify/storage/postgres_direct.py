@@ -4,6 +4,7 @@ Views stand in a schema of their own, so that their names are all that a query f
 """
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
@@ -14,6 +15,7 @@ from psycopg import Connection, sql
 
 from ramify.model.mistake import UserMistake
 from ramify.storage.base import Bounds, Rows
+from ramify.storage.direct import LONGEST_PROBLEM, too_long
 from ramify.storage.mesh_tables import MESSAGE_COLUMNS, NUMBERS, TASK_COLUMNS, TOOL_COLUMNS
 from ramify.storage.mesh_tables import views as mesh_views
 from ramify.storage.postgres_words import qualified, words
@@ -27,6 +29,12 @@ ALLOWED = ("pg_typeof",)
 JSON = ("message_content", "tool_calls", "raw_payload", "user_context_raw", "token_usage_raw", "metadata", "input_args", "output_result")
 TABLES = {"messages": MESSAGE_COLUMNS, "tasks": TASK_COLUMNS, "tools": TOOL_COLUMNS}
 LAST_LEVEL = "regexp_replace(m.topic, '^.*/', '')"
+LARGEST_ROW = 16 * 2**20
+TOO_LARGE = "a row is larger than 16 MiB"
+SMALL = f"CASE WHEN pg_column_size(q) > {LARGEST_ROW} THEN left('{TOO_LARGE}', pg_column_size(q))::boolean ELSE true END"
+"""There is no other way to fail from within a query."""
+AT_ONCE = 4 * 2**20  # bytes: the server puts together what is fetched at once before it sends any of it
+MOST_AT_ONCE = 1000  # rows
 HINT = "ramify sql without a query lists the views and their columns"
 
 
@@ -39,12 +47,18 @@ def mesh_of(schema: str) -> str:
     return "sam" if schema == "ramify" else f"{schema}_sam"
 
 
+def rows_of(schema: str) -> str:
+    return f"{mesh_of(schema)}_rows"
+
+
+def schemas(schema: str) -> list[str]:
+    return [views_of(schema), mesh_of(schema), rows_of(schema)]
+
+
 def statements(schema: str) -> list[str]:
-    """All views, made anew."""
-    ours, mesh, inner = views_of(schema), mesh_of(schema), f"{mesh_of(schema)}_rows"
-    made = [f'DROP SCHEMA IF EXISTS "{name}" CASCADE' for name in (ours, mesh, inner)]
-    made += [f'CREATE SCHEMA "{name}"' for name in (ours, mesh, inner)]
-    made += [f'SET LOCAL search_path = "{schema}"', *(f'CREATE VIEW "{ours}".{name} AS {query}' for name, query in views(POSTGRES).items())]
+    """All views, in schemas that hold nothing of ours yet."""
+    ours, mesh, inner = schemas(schema)
+    made = [f'SET LOCAL search_path = "{schema}"', *(f'CREATE VIEW "{ours}".{name} AS {query}' for name, query in views(POSTGRES).items())]
     made.append(f'SET LOCAL search_path = "{inner}"')
     for table, columns in TABLES.items():
         made.append(f"CREATE TABLE {table} ({columns[0]} text PRIMARY KEY, {', '.join(f'{name} {kind_of(name)}' for name in columns[1:])})")
@@ -65,7 +79,7 @@ class PostgresMesh:
 
     def __init__(self, connection: Connection[Row], schema: str) -> None:
         self._connection = connection
-        self._rows = sql.Identifier(f"{mesh_of(schema)}_rows")
+        self._rows = sql.Identifier(rows_of(schema))
 
     @contextmanager
     def _inside(self) -> Iterator[None]:
@@ -119,29 +133,38 @@ def ask_directly(connection: Connection[Row], schema: str, query: str, bounds: B
     """Closes the connection."""
     try:
         refuse(query, schema)
-        with connection.transaction(), connection.cursor(name="asked") as cursor:
+        with connection.transaction(), connection.cursor() as cursor:
             connection.execute("SET TRANSACTION READ ONLY")
             connection.execute("SET LOCAL standard_conforming_strings = on")  # as the words were read
-            connection.execute(f"SET LOCAL statement_timeout = {int(bounds.seconds * 1000)}")
+            connection.execute(f"SET LOCAL statement_timeout = {max(1, int(bounds.seconds * 1000))}")
             connection.execute(sql.SQL("SET LOCAL search_path = {}").format(sql.Identifier(views_of(schema))))
-            cursor.execute(query.strip().rstrip(";"))
-            columns = tuple(column.name for column in cursor.description or ())
-            return fetched(cursor, columns, bounds)
+            return asked(cursor, query.strip().rstrip(";"), bounds)
     except psycopg.Error as problem:
         raise explained(problem, bounds) from None
     finally:
         connection.close()
 
 
-def fetched(cursor: Any, columns: tuple[str, ...], bounds: Bounds) -> Rows:
+def asked(cursor: Any, query: str, bounds: Bounds) -> Rows:
+    """As it is, the query is only read: what could not stand by itself must not become something else between our words."""
+    end = time.monotonic() + bounds.seconds
+    cursor.execute(f"DECLARE alone NO SCROLL CURSOR FOR {query}")
+    cursor.execute(f"DECLARE asked NO SCROLL CURSOR FOR SELECT q.* FROM ({query}\n) AS q WHERE {SMALL}")
+    cursor.execute("FETCH FORWARD 0 FROM asked")
+    columns = tuple(column.name for column in cursor.description or ())
     rows: list[Row] = []
-    size = 0
-    for row in cursor:
-        size += sum(len(value) if isinstance(value, str | bytes) else 8 for value in row)
-        if len(rows) >= bounds.rows or size > bounds.bytes:
-            return Rows(columns, rows, more=True)
-        rows.append(tuple(shown(value) for value in row))
-    return Rows(columns, rows, more=False)
+    size, count = 0, 1
+    while True:
+        cursor.execute(f"SET LOCAL statement_timeout = {max(1, int((end - time.monotonic()) * 1000))}")
+        before = len(rows)
+        for row in cursor.stream(f"FETCH FORWARD {count} FROM asked"):
+            size += sum(len(value) if isinstance(value, str | bytes) else 8 for value in row)
+            if len(rows) >= bounds.rows or size > bounds.bytes:
+                return Rows(columns, rows, more=True)
+            rows.append(tuple(shown(value) for value in row))
+        if len(rows) - before < count:
+            return Rows(columns, rows, more=False)
+        count = max(1, min(count * 10, AT_ONCE * len(rows) // max(1, size), MOST_AT_ONCE))
 
 
 def shown(value: Any) -> Any:
@@ -151,7 +174,7 @@ def shown(value: Any) -> Any:
 
 def refuse(query: str, schema: str) -> None:
     found = words(query.strip().rstrip(";"))
-    inner = (schema, f"{mesh_of(schema)}_rows", "public")
+    inner = (schema, rows_of(schema), "public")
     if ";" in found:
         raise UserMistake("there is more than one statement", "ask one at a time")
     for before, behind, called in qualified(found):
@@ -163,9 +186,13 @@ def refuse(query: str, schema: str) -> None:
 
 
 def explained(problem: psycopg.Error, bounds: Bounds) -> UserMistake:
-    if isinstance(problem, psycopg.errors.QueryCanceled):
-        return UserMistake(f"the query took longer than {bounds.seconds:g} s", "ask for less, or give it more time with --timeout")
-    text = problem.diag.message_primary or str(problem)
+    if isinstance(problem, psycopg.errors.QueryCanceled | psycopg.errors.InFailedSqlTransaction):  # canceled while a row was on its way
+        return too_long(bounds)
+    text = (problem.diag.message_primary or str(problem))[:LONGEST_PROBLEM]
+    if TOO_LARGE in text:
+        return UserMistake(TOO_LARGE, "ask for fewer columns, or for shorter texts")
+    if isinstance(problem, psycopg.errors.OutOfMemory | psycopg.errors.ProgramLimitExceeded):
+        return UserMistake(f"the query needs more than PostgreSQL gives it: {text}", "ask for less at once")
     if "multiple commands" in text or "multiple" in text:
         return UserMistake("there is more than one statement", "ask one at a time")
     return UserMistake(f"PostgreSQL does not understand the query: {text}", HINT)

@@ -19,6 +19,7 @@ COLUMNS = "t.row, t.call, t.side, t.message, t.block, t.kind"
 
 class PostgresSearch:
     stretch = 100
+    fed = True
 
     def __init__(self, server: PostgresServer) -> None:
         self._server = server

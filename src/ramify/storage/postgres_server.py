@@ -14,8 +14,8 @@ from psycopg import Connection, sql
 from ramify.model.mistake import UserMistake
 from ramify.storage import postgres_news as news
 from ramify.storage import postgres_steps as steps
-from ramify.storage.base import News, StoreDown
-from ramify.storage.postgres_direct import statements
+from ramify.storage.base import News, NotAdmitted, StoreDown
+from ramify.storage.postgres_direct import rows_of, schemas, statements, views_of
 from ramify.storage.postgres_layout import Columns, lay_out
 from ramify.storage.postgres_names import in_schema, quoted
 from ramify.storage.postgres_steps import STEPS
@@ -25,11 +25,25 @@ TOO_MUCH = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComp
 OUR_FAULT = (psycopg.IntegrityError, psycopg.DataError, psycopg.ProgrammingError, psycopg.NotSupportedError, *TOO_MUCH)
 """Trying the same again would fail again; everything else is the server's or the network's trouble. A name that is too long for
 an index is among them: one agent with such a name must not hold up all others."""
+PASSING = ("starting up", "shutting down", "recovery mode", "not yet accepting", "too many clients", "connection slots", "try again", "query_wait_timeout")
+"""Of what a server or a pooler says when it lets nobody in: what is otherwise in a while."""
+CONNECTING: dict[str, Any] = {
+    "connect_timeout": 5, "tcp_user_timeout": 20_000, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3,
+}  # fmt: skip
+"""A server that is gone without a word is noticed in half a minute, and not when the system gives up, a quarter of an hour later.
+What the address itself says goes before."""
 Row = tuple[Any, ...]
 
 
 def is_away(problem: BaseException) -> bool:
     return isinstance(problem, psycopg.Error) and not isinstance(problem, OUR_FAULT)
+
+
+def is_refused(problem: psycopg.Error) -> bool:
+    """Whether somebody has to do something: no such user, database or host; another password."""
+    text = str(problem)
+    unknown = ("failed to resolve host" in text or "could not translate host name" in text) and "Temporary failure" not in text
+    return isinstance(problem, psycopg.ProgrammingError) or unknown or ("FATAL" in text and not any(words in text for words in PASSING))
 
 
 class PostgresServer:
@@ -56,6 +70,7 @@ class PostgresServer:
         self.name = secrets.token_hex(6)
         settings = f"SET LOCAL search_path = {quoted(schema)}; SET LOCAL lock_timeout = {max(1, int(busy_seconds * 1000))}; "
         lock = f"SELECT pg_advisory_xact_lock({LOCK}, hashtext({sql.Literal(schema).as_string(None)}))"
+        self._patience = {option: seconds for option, seconds in CONNECTING.items() if f"{option}=" not in url}
         self._begin = f"BEGIN; {settings}SET LOCAL client_min_messages = warning; {lock}"
         try:
             self._prepare(columns)
@@ -65,15 +80,16 @@ class PostgresServer:
 
     def _connect(self) -> Connection[Row]:
         try:
-            return psycopg.connect(self.url, autocommit=True, connect_timeout=10, prepare_threshold=None)
+            return psycopg.connect(self.url, autocommit=True, prepare_threshold=None, **self._patience)
         except psycopg.Error as problem:
-            raise StoreDown(words(problem)) from problem
+            raise (NotAdmitted if is_refused(problem) else StoreDown)(words(problem)) from problem
 
     # -- the schema ---------------------------------------------------------------------------------------------------
 
     def _prepare(self, columns: Columns) -> None:
         with self._turn() as connection:
-            connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(self.schema)))
+            if not is_there(connection, self.schema):  # with IF NOT EXISTS the right would be asked for all the same
+                connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(self.schema)))
             connection.execute("CREATE TABLE IF NOT EXISTS schema_steps (step integer PRIMARY KEY)")
             done = int(fetched(connection, "SELECT coalesce(max(step), 0) FROM schema_steps"))
             if done > len(STEPS):
@@ -96,16 +112,42 @@ class PostgresServer:
             connection.execute("DELETE FROM facts WHERE name = 'last_seq'")
 
     def _make_views(self, connection: Connection[Row]) -> None:
-        """Where they are others than this version's. A user who may make no schema has none, and everything else works."""
+        """Where they are others than this version's. They stand in schemas of their own; where some are missing and this user may
+        not make them, there are no views, and everything else works."""
         made = statements(self.schema)
         wanted = msgspec.msgpack.encode(hashlib.sha256("".join(made).encode()).hexdigest())
         if fetched(connection, "SELECT value FROM facts WHERE name = 'views'") == wanted:
             return
         with suppress(psycopg.errors.InsufficientPrivilege), connection.transaction():
+            for name in schemas(self.schema):
+                if is_there(connection, name):
+                    self._empty(connection, name)
+                else:
+                    connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
             for statement in made:
                 connection.execute(statement)
             connection.execute(sql.SQL("SET LOCAL search_path = {}").format(sql.Identifier(self.schema)))
             connection.execute("INSERT INTO facts VALUES ('views', %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value", (wanted,))
+
+    def _empty(self, connection: Connection[Row], name: str) -> None:
+        """The schema stays, with what was granted on it; also when somebody else has made it for us."""
+        mine = "('r')" if name == rows_of(self.schema) else "('v')"
+        query = f"SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind IN {mine}"
+        kind = sql.SQL("TABLE" if name == rows_of(self.schema) else "VIEW")
+        for (table,) in connection.execute(query, (quoted(name),)).fetchall():
+            connection.execute(sql.SQL("DROP {} IF EXISTS {}.{} CASCADE").format(kind, sql.Identifier(name), sql.Identifier(table)))
+
+    def lacks(self) -> list[str]:
+        """Where there are no views: the schemas that are missing for them, or are not ours to fill."""
+        made = "SELECT count(*) FROM pg_class JOIN pg_namespace place ON place.oid = relnamespace WHERE nspname = %s AND relkind = 'v'"
+        if self.read(made, (views_of(self.schema),))[0][0]:
+            return []
+        query = (
+            "SELECT name FROM unnest(%s::text[]) AS name WHERE NOT EXISTS "
+            "(SELECT FROM pg_namespace WHERE nspname = name AND has_schema_privilege(oid, 'CREATE') AND has_schema_privilege(oid, 'USAGE'))"
+        )
+        every = schemas(self.schema)
+        return [name for (name,) in self.read(query, (every,))] or every
 
     def apart(self) -> Connection[Row]:
         """A connection for one purpose; whoever asks for it closes it."""
@@ -275,6 +317,10 @@ class PostgresServer:
             self._readers.clear()
             if self._writer is not None:
                 self._writer.close()
+
+
+def is_there(connection: Connection[Row], schema: str) -> bool:
+    return bool(fetched(connection, "SELECT count(*) FROM pg_namespace WHERE nspname = %s", (schema,)))
 
 
 def fetched(connection: Connection[Row], query: str, parameters: Sequence[Any] = ()) -> Any:
