@@ -22,7 +22,7 @@ from tests.two_projects import ALPHA, BRAVO, log_of, told
 
 NEVER = {
     "exclusive", "append", "between", "fact", "facts", "set_fact", "set_facts", "drop_facts", "forget", "bodies", "blobs", "get", "drop_blobs",
-    "shrink", "distrust", "keys_after", "take_projections", "projected", "sign", "follow", "check", "close", "projects_of", "rewrite", "write_anew", "about",
+    "shrink", "distrust", "keys_after", "others", "take_projections", "projected", "sign", "follow", "check", "close", "projects_of", "rewrite", "write_anew", "about",
 }  # fmt: skip
 """Writing, what is the store's own, and pieces that several may share: nobody who is limited gets there."""
 FEW = ("anthropic/subtask-three-parallel", "a2a/v1-refine", "sam/simple", "events/collision")

@@ -2,6 +2,8 @@
 
 import json
 import os
+import resource
+import time
 from typing import Any
 
 import pytest
@@ -97,6 +99,50 @@ def test_a_long_query_is_cut_off_and_so_is_a_long_answer(store: Ramify) -> None:
     assert sql(store.store, "SELECT id FROM ramify_tasks", Bounds(rows=2))["more"]
 
 
+ABUSE = {
+    "postgres": (
+        "SELECT length(repeat('x', 1000000000))", "SELECT repeat('x', 1000000000)", "SELECT repeat('x', 20000000)", "SELECT repeat('x', 10000000) FROM generate_series(1, 1000)",
+        "SELECT pg_sleep(10)", "SELECT count(*) FROM generate_series(1, 100000000000)", "SELECT string_agg(repeat('x', 1000000), '') FROM generate_series(1, 2000)",
+        "SELECT i, (SELECT sum(j) FROM generate_series(1, 20000) j WHERE j > i) FROM generate_series(1, 1000000) i",
+        "SELECT repeat('a', 3000) ~ '^(a?){300}(a{300})*b'", "SELECT array_agg(i) FROM generate_series(1, 100000000) i", "SELECT 1) AS q, (SELECT 2",
+    ),
+    "clickhouse": (
+        "SELECT repeat('x', 1000000000)", "SELECT sleep(3)", "SELECT count() FROM numbers(100000000000)", "SELECT sum(length(repeat(toString(number), 1000000))) FROM numbers(10000000)",
+        "SELECT max(editDistance(repeat('a', 60000), repeat(toString(number), 60000))) FROM numbers(100)", "SELECT groupArray(number) FROM numbers(10000000000)",
+        "SELECT arraySum(arrayMap(x -> x * x, range(400000000)))", "SELECT repeat(toString(number % 9), 500000) FROM numbers(900)", "SELECT match(repeat('a', 1000000), '(a|aa)*(a|aa)*b'), count() FROM numbers(10000000000)",
+        "SELECT length(repeat(repeat('x', 1000000), 900)), length(repeat(repeat('y', 1000000), 901)), length(repeat(repeat('z', 1000000), 902))",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("engine", "query"), [(engine, query) for engine in ABUSE for query in ABUSE[engine]])
+def test_a_database_server_ends_what_takes_too_long_or_too_much(engine: str, query: str) -> None:
+    """Within its second, but for how busy the machine is; and what comes to us is bounded."""
+    if why := ENGINES[engine].missing:
+        assert not os.environ.get("CI"), why
+        pytest.skip(why)
+    ramify = told(engine)
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+    try:
+        assert sql(ramify.store, query, Bounds(1000, 1.0, 16 << 20))["more"]
+    except UserMistake as mistake:
+        said = str(mistake)
+        assert said.count(" — ") == 1
+    assert time.monotonic() - start < 8
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10
+
+
+def test_an_empty_answer_has_its_columns(store: Ramify) -> None:
+    if store.store.url.startswith("clickhouse:"):
+        pytest.skip("it says nothing of columns where there is no row")
+    assert sql(store.store, "SELECT id, kind FROM ramify_tasks WHERE id = 'none'", Bounds())["columns"] == ["id", "kind"]
+
+
+def test_many_rows_come_in_their_order(store: Ramify) -> None:
+    query = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) SELECT i FROM n ORDER BY i DESC"
+    assert [row["i"] for row in asked(store, query)] == list(range(2500, 0, -1))
+
+
 def test_the_inner_schema_of_postgres_may_not_be_named() -> None:
     if why := ENGINES["postgres"].missing:
         assert not os.environ.get("CI"), why
@@ -190,3 +236,27 @@ def test_the_questions_of_a_mesh_run_in_its_own_schema(case: str) -> None:
     assert len(found["tool calls"]) == sum(len(call["phases"]) for call in truth["tool_calls"])
     assert {row[0] for row in found["sub-tasks"]} == {task["task_id"] for task in truth["tasks"] if task["parent_task_id"]}
     assert len(found["reasoning"]) == truth["totals"]["model_calls"]
+
+
+def test_where_postgres_has_json_it_is_jsonb_and_our_own_views_have_none() -> None:
+    """What tools got and gave stands in bodies, which only `show` and the API read there; a mesh's is written out."""
+    if why := ENGINES["postgres"].missing:
+        assert not os.environ.get("CI"), why
+        pytest.skip(why)
+    import psycopg
+
+    from ramify.storage.postgres_direct import JSON, views_of
+    from tests.contracts.engines import cluster
+
+    ramify = told("postgres")
+    query = "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = %s"
+    with psycopg.connect(cluster().url) as connection:
+        found = connection.execute(query, (views_of(ramify.store._server.schema),)).fetchall()  # type: ignore[attr-defined]
+    kinds = {(view, column): kind for view, column, kind in found}
+    assert {kind for (view, _), kind in kinds.items() if view.startswith("ramify_")} <= {"text", "bigint", "integer", "double precision", "numeric"}
+    assert {kinds.get(("ramify_tool_calls", column)) for column in READ_FROM_BODIES["ramify_tool_calls"]} == {None}
+    held = {column: kind for (view, column), kind in kinds.items() if view.startswith("sam_") and column in JSON}
+    assert {"input_args", "output_result", "message_content", "tool_calls", "raw_payload"} <= set(held)
+    assert set(held.values()) == {"jsonb"}
+    [row] = asked(ramify, "SELECT count(*) AS n FROM sam_tool_calls WHERE jsonb_typeof(input_args) = 'object'")
+    assert row["n"] > 0

@@ -1,6 +1,7 @@
 """What every engine promises, as `storage/base.py` says it in words."""
 
 import os
+import random
 import sqlite3
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
@@ -18,12 +20,12 @@ from msgspec import Raw
 from bench.traffic import traffic
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
-from ramify.model.entity import Task
+from ramify.model.entity import Conversation, Task
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation, Record, Request, Response
 from ramify.model.sketch import Sketch, Tie
 from ramify.rebuild import rebuild
-from ramify.storage.base import Changes, Kept, Store, StoreDown
+from ramify.storage.base import Ask, Changes, Kept, Store, StoreDown
 from ramify.storage.schema import STEPS
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from ramify.storage.totals import counted
@@ -446,3 +448,67 @@ def test_totals_are_what_counting_gives_whatever_was_stored_changed_or_taken_awa
     gone = [row.id for row in store.docs("calls")][::3]
     store.append((), Changes(rows=dict.fromkeys(("calls", id) for id in gone)))
     assert store.totals()["calls"] == counted(store)["calls"] < wanted["calls"]
+
+
+def test_rows_that_move_are_found_by_what_they_belong_to_now(store: Store) -> None:
+    """By conversation and by parent, in both directions, page by page and all at once."""
+    source, now = random.Random(7), dict[str, Task]()
+    for _ in range(6):
+        moved = [f"task_{source.randrange(40):02}" for _ in range(25)]
+        rows = {
+            name: Task(name, "a", f"conv_{source.randrange(3)}", kind=source.choice(("root", "sub", "none")), opened=source.randrange(30), parent=source.choice(("", "task_00", "task_01")))
+            for name in moved
+        }  # fmt: skip
+        store.append((), Changes(rows={("tasks", name): row for name, row in rows.items()}))
+        now |= rows
+    store.append((), Changes(rows={("tasks", name): None for name in list(now)[::7]}))
+    kept = sorted((now[name] for number, name in enumerate(now) if number % 7), key=lambda row: (row.opened, row.id))
+    for conversation in ("conv_0", "conv_1", "conv_2", "conv_3"):
+        wanted = [row.id for row in kept if row.conversation == conversation]
+        for limit in (1, 4, 1_000_000):
+            for ascending in (False, True):
+                assert [row.id for row in walked(store, Ask("opened", {"conversation": conversation}, limit, ascending=ascending))] == wanted[:: 1 if ascending else -1]
+        shown = [row for row in kept if row.conversation == conversation and row.kind != "none"]
+        assert [row.id for row in store.sketches(conversation)] == [row.id for row in shown]
+        roots = [row for row in kept if row.conversation == conversation and row.kind == "root"]
+        assert store.openings([conversation]).get(conversation, ("", 0, 0))[1:] == (len(wanted), len(roots))
+    for parent in ("task_00", "task_01"):
+        assert sorted(row.id for row in store.among("tasks", "parent", [parent])) == sorted(row.id for row in kept if row.parent == parent)
+    home = {row.id: row.conversation for row in kept if row.kind != "none"}
+    pairs = {(home[row.parent], row.conversation) for row in kept if row.kind == "root" and row.parent in home}
+    assert set(store.inside()) == {(above, below) for above, below in pairs if above != below}
+
+
+def walked(store: Store, ask: Ask) -> Iterator[Task]:
+    while page := [row for row in store.page("tasks", ask) if isinstance(row, Task)]:
+        yield from page
+        ask = msgspec.structs.replace(ask, behind=(page[-1].opened, page[-1].id))
+
+
+@pytest.mark.parametrize("versions", [1, 3, 12])
+def test_pages_show_rows_as_they_are_now_however_often_they_were_written(store: Store, versions: int) -> None:
+    """Times that moved back, rows that came to be another's and rows that went: nothing that was once written shows through."""
+    names = [f"conv_{number:02}" for number in range(30)]
+    now: dict[str, Conversation] = {}
+    for version in range(versions):
+        last = version == versions - 1
+        for at, name in enumerate(names):
+            moved = (at * 7 + version) % 30 if last else 1_000 - version + at
+            now[name] = Conversation(name, "a" if last and at % 3 else "b", active=moved)
+        store.append((), Changes(rows={("conversations", name): row for name, row in now.items()}))
+    gone = names[::5]
+    store.append((), Changes(rows={("conversations", name): None for name in gone}))
+    kept = sorted((row for name, row in now.items() if name not in gone), key=lambda row: (row.active, row.id), reverse=True)
+    for project in ("", "a", "b", "c"):
+        wanted = [row.id for row in kept if not project or row.project == project]
+        for limit in (1, 4, 50):
+            found: list[str] = []
+            behind: tuple[int, str] | None = None
+            while page := store.page("conversations", Ask("active", {"project": project} if project else {}, limit, behind)):
+                found += [row.id for row in page]
+                assert isinstance(page[-1], Conversation)
+                behind = (page[-1].active, page[-1].id)
+            assert found == wanted
+    assert store.totals()["conversations"] == len(kept)
+    assert [row.id for row in store.among("conversations", "id", [*gone, *names[1:4]])] == names[1:4]
+    assert {row.id for row in store.among("conversations", "project", ["a"])} == {row.id for row in kept if row.project == "a"}

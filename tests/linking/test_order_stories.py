@@ -27,7 +27,7 @@ from tests.linking.world_builder import (
     use,
 )
 
-EVERY = 80  # orders; what has more of them is told in that many random ones
+EVERY = 30  # orders; what has more of them is told in that many random ones
 CLEARED = "[Old tool result content cleared]"
 FORKED = "Fork started — working on the directive."
 DIRECTIVE = "<fork-boilerplate>\nYou are a forked worker.\n</fork-boilerplate>\nYour directive: look"

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from bench.ports import free_port
 from ramify.app import Ramify, copy_store
 from ramify.cli.running import captured
 from ramify.diagnosis import checks
@@ -23,13 +24,15 @@ from ramify.indexing import Indexer
 from ramify.ingest import Ingest
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation, Request, Response
+from ramify.query.narrowed import Narrowed
+from ramify.query.service import Questions
 from ramify.settings import Settings
 from ramify.spool import Spool
 from ramify.storage.base import StoreDown
-from ramify.storage.sealing import FACT, SEALED, Sealer, user_key
+from ramify.storage.sealing import FACT, SEALED, Sealer, keep_key, kept_sealer, user_key
 from ramify.wiring import open_store
 from tests.contracts.engines import ENGINES, derived, difference, log_of, stories_for, told
-from tests.peers.served import environment, free_port, serve
+from tests.peers.served import environment, serve
 
 KEY, OTHER = "ab" * 32, base64.b64encode(b"other key of thirty-two bytes...").decode()
 CANARY = "xylophonic marzipan"
@@ -188,15 +191,20 @@ def test_no_word_of_a_body_stands_in_any_file(url: str, tmp_path: Path, monkeypa
 
 
 def test_the_index_is_filled_only_for_who_asks(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = lambda store: [check["message"] for check in checks(store, Settings(store=url)) if check["check"] == "encryption"]  # noqa: E731
     with closing(open_store(url)) as store:
         told(store, conversation())
-        said = lambda: [check["message"] for check in checks(store, Settings(store=url)) if check["check"] == "encryption"]  # noqa: E731
         assert (Indexer(store).catch_up(), store.search.find('"marzipan"', 9, None)) == (0, [])
-        assert "not in the search index" in said()[0]
-        monkeypatch.setenv("RAMIFY_ENCRYPTION_INDEX", "yes")
+        assert "not in the search index" in said(store)[0]
+        for seen in (store, Narrowed(store, frozenset({"default"}))):
+            assert Questions(seen).search("marzipan")["indexing"] is False
+    monkeypatch.setenv("RAMIFY_ENCRYPTION_INDEX", "yes")
+    with closing(open_store(url)) as store:
         assert Indexer(store).catch_up() == 8
         assert store.search.find('"marzipan"', 9, None)
-        assert "in clear" in said()[0]
+        assert "in clear" in said(store)[0]
+        for seen in (store, Narrowed(store, frozenset({"default"}))):
+            assert Questions(seen).search("marzipan")["indexing"] is True
 
 
 def test_a_payload_that_was_changed_is_told_and_not_given(url: str, tmp_path: Path) -> None:
@@ -274,6 +282,22 @@ def test_a_spool_of_another_store_is_not_thrown_away(url: str, tmp_path: Path, m
 
 
 # -- keys --------------------------------------------------------------------------------------------------------------
+
+
+def test_who_begins_while_the_store_is_away_goes_on_to_encrypt(url: str, tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    with pytest.raises(StoreDown):
+        kept_sealer(path, os.environ)
+    store = open_store(url)
+    keep_key(store, path)
+    assert store.sealer is not None
+    assert store.sealer.data_key not in path.read_bytes()
+    again = kept_sealer(path, os.environ)
+    assert again is not None
+    assert again.data_key == store.sealer.data_key
+    store.close()
+    with pytest.raises(StoreDown):  # a key was there, and is not told: nothing is written in clear
+        kept_sealer(path, {})
 
 
 def test_a_key_is_read_in_each_of_its_forms(tmp_path: Path) -> None:

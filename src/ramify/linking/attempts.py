@@ -12,7 +12,7 @@ from ramify.linking.conversation import (
 )
 from ramify.linking.place import continuing, follow
 from ramify.linking.reading import wake_followers
-from ramify.linking.world import NEWEST, World, key
+from ramify.linking.world import NEWEST, World, children_of, key
 from ramify.model.entity import Call
 
 
@@ -59,7 +59,7 @@ def set_attempt(world: World, call: Call, first: str) -> None:
     for group in sorted(groups):
         rollup.recount(world, group)
         place_again(world, group)
-    for other in world.calls_at(key("child", call.id)):
+    for other in world.calls_at(children_of(call)):
         world.agenda[other.id] = None  # an equal request may have the same parent now
         wake_equal(world, other)
     wake_followers(world, call)

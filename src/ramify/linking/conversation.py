@@ -114,6 +114,16 @@ def stated(world: World, call: Call) -> Verdict | None:
     return Verdict("continued", parent.id, link, consumed, consumed)
 
 
+def await_message(world: World, call: Call) -> None:
+    """Its parent may be heard of later. Few clients name one: who looks for those that wait asks first whether any does."""
+    world.add(key("waits-message", call.project, call.previous), call.started, call.id)
+    world.add(key("waits-messages", call.project), 0, "")
+
+
+def any_waits(world: World, project: str) -> bool:
+    return bool(world.find(key("waits-messages", project)))
+
+
 def _precedes(world: World, candidate: Call, call: Call) -> bool:
     """A thread sends only what is new, so that within one tick of the clock its length says nothing."""
     if not call.thread or candidate.started != call.started:

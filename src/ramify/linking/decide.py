@@ -8,10 +8,7 @@ from collections.abc import Callable
 
 from ramify.linking import adoption, results, rollup, sighting, trace
 from ramify.linking.compaction import offered_summaries
-from ramify.linking.conversation import (
-    before,
-    first_attempt,
-)
+from ramify.linking.conversation import any_waits, before, first_attempt
 from ramify.linking.judging import settle
 from ramify.linking.otel import joining
 from ramify.linking.reading import put_answer_chain, read, wake_followers
@@ -160,12 +157,12 @@ def offer(world: World, call: Call, part: Part | None = None) -> None:
     if part is None:
         seen = world.loader.answered(call.response)
         part = seen.part if seen else None
-    world.prefetch(results.needs(call, part))
+    world.prefetch(results.needs(world, call, part))
     if call.after:
         world.add(chain_key("after", call.after), call.started, call.id)
     if call.message:
         world.add(key("message", call.project, call.message), call.started, call.id)
-        for waiting in world.calls_at(key("waits-message", call.project, call.message)):
+        for waiting in world.calls_at(key("waits-message", call.project, call.message)) if any_waits(world, call.project) else ():
             world.agenda[waiting.id] = None
     if part is None:
         return

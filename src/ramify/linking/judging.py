@@ -6,7 +6,7 @@ from ramify.linking import results
 from ramify.linking.attempts import earlier_attempt, place_again, set_attempt, wake_equal
 from ramify.linking.chain import Chain
 from ramify.linking.compaction import continued_summary
-from ramify.linking.conversation import Verdict, before, by_prefix, by_tool, first_attempt, stated
+from ramify.linking.conversation import Verdict, await_message, before, by_prefix, by_tool, first_attempt, stated
 from ramify.linking.pairing import apply_pairing, put_claim, release
 from ramify.linking.place import place
 from ramify.linking.reading import read, wake_followers
@@ -15,7 +15,7 @@ from ramify.linking.retelling import retell
 from ramify.linking.saying import judge_again
 from ramify.linking.subtask import resolve
 from ramify.linking.summarised import by_summary
-from ramify.linking.world import World, chain_key, key
+from ramify.linking.world import World, chain_key, children_of, key
 from ramify.model import ids
 from ramify.model.entity import Call
 
@@ -87,7 +87,7 @@ def _changed_by_results(world: World, call: Call, chain: Chain) -> bool:
         world.remove(chain_key("after", call.after), call.started, call.id)
     world.forget_chain(call)
     read(world, call, world.chain(call))
-    for other in world.calls_at(key("child", call.id)):
+    for other in world.calls_at(children_of(call)):
         world.agenda[other.id] = None  # what is cleared here is cleared there as well
     return True
 
@@ -105,7 +105,7 @@ def _await_results(world: World, call: Call, chain: Chain) -> None:
 
 def _verdict(world: World, call: Call, chain: Chain) -> Verdict:
     if call.previous:
-        world.add(key("waits-message", call.project, call.previous), call.started, call.id)
+        await_message(world, call)
         if found := stated(world, call):
             return found
         if call.thread:
@@ -206,10 +206,11 @@ def _position(chain: Chain, consumed: int) -> tuple[int, int]:
 
 
 def _move_child(world: World, call: Call, parent: str) -> None:
-    if call.parent:
-        world.remove(key("child", call.parent), call.started, call.id)
-    for other in (call.parent, parent):
-        if other and (row := world.call(other)):
-            place_again(world, first_attempt(row))
-    if parent:
-        world.add(key("child", parent), call.started, call.id)
+    was, now = (world.call(id) if id else None for id in (call.parent, parent))
+    if was is not None:
+        world.remove(children_of(was), call.started, call.id)
+    for other in (was, now):
+        if other is not None:
+            place_again(world, first_attempt(other))
+    if now is not None:
+        world.add(children_of(now), call.started, call.id)

@@ -17,7 +17,7 @@ NEWEST = 64  # entries of one key that are looked at; more than that many equal 
 NEAR = 40  # bits of a key below those that say where it stands
 LOW = (1 << NEAR) - 1
 SIGN = 1 << 63
-CROWD = 1_000  # entries that are read at once; where there are more, each key is asked for by itself
+CROWD = 1_600  # entries that are read at once; where there are more, each key is asked for by itself
 FOREVER = (1 << 63) - 1
 
 
@@ -82,6 +82,14 @@ class Keys:
         self._partly.clear()
         self._whole.clear()
         self._crowded.clear()
+
+    def doubt(self, keys: Iterable[int]) -> None:
+        """Others have written to these."""
+        for key in keys:
+            self._entries.pop(key, None)
+            self._partly.discard(key)
+            self._whole.discard(key >> NEAR)
+            self._crowded.discard(key >> NEAR)
 
     def trim(self, most: int) -> None:
         """A place is remembered whole or not at all."""

@@ -4,7 +4,7 @@ from ramify.linking import corrected, delegated, rollup, sessions, toolcalls, tr
 from ramify.linking.authorship import prompt_of
 from ramify.linking.conversation import first_attempt
 from ramify.linking.retelling import first_line, name_child, put_line, put_words, stated_link
-from ramify.linking.world import World, key
+from ramify.linking.world import World, children_of, key
 from ramify.model import ids
 from ramify.model.entity import Call, Line, Task
 from ramify.model.link import Link
@@ -37,8 +37,8 @@ def place(world: World, call: Call) -> None:
 
 def follow(world: World, call: Call) -> None:
     """What hangs on this call: the calls that go on from it, its attempts, the tasks it spawned."""
-    for kind in ("child", "attempt"):
-        for _, ref in world.find(key(kind, call.id)):
+    for place in (children_of(call), key("attempt", call.id)):
+        for _, ref in world.find(place):
             world.unplaced[ref] = None
     for _, ref in world.find(key("spawned", call.id)):
         task = world.task(ref)
@@ -129,10 +129,8 @@ def _goes_on(world: World, call: Call, parent: Call) -> bool:
 
 def continuing(world: World, group: str) -> list[tuple[int, str]]:
     """Calls that go on from any attempt of one call, oldest first."""
-    found = list(world.find(key("child", group)))
-    for _, attempt in world.find(key("attempt", group)):
-        found += world.find(key("child", attempt))
-    return sorted(found)
+    calls = [world.call(group), *world.calls_at(key("attempt", group))]
+    return sorted(entry for call in calls if call is not None for entry in world.find(children_of(call)))
 
 
 def _at_the_start(world: World, call: Call, session: str) -> tuple[str, str, str]:

@@ -2,7 +2,7 @@
 
 from ramify.linking import delegated, toolcalls
 from ramify.linking.chain import Chain
-from ramify.linking.conversation import before
+from ramify.linking.conversation import any_waits, before
 from ramify.linking.toolcalls import tool_of
 from ramify.linking.world import World, key
 from ramify.model import ids
@@ -19,9 +19,9 @@ def prompt_key(words: str) -> bytes:
     return ids.digest("prompt", words.strip())
 
 
-def needs(call: Call, part: Part | None) -> list[int]:
+def needs(world: World, call: Call, part: Part | None) -> list[int]:
     """What taking in an answer will ask for, in one read."""
-    wanted = [key("waits-message", call.project, call.message)] if call.message else []
+    wanted = [key("waits-message", call.project, call.message)] if call.message and any_waits(world, call.project) else []
     if part is not None:
         wanted += [key("waits-tool", call.project, call.session, use.id) for use in part.uses if use.id]
         wanted += [key("claim", call.project, call.session, use.prompt) for use in part.uses if use.prompt]
@@ -121,14 +121,19 @@ def take(world: World, call: Call, chain: Chain, taken: Place | None) -> None:
         tool = tool_of(world, call, native)
         was = toolcalls.remembered(tool)
         if native not in new:
-            world.remove(key("told", tool.id), -call.started, call.id)
+            world.remove(tellers_of(tool), -call.started, call.id)
         else:  # the earliest count most, and only the highest entries of a key are sure to be read
-            world.add(key("told", tool.id), -call.started, call.id)
+            world.add(tellers_of(tool), -call.started, call.id)
         if native in old:
             tell_again(world, tool)
         else:
             _tell(world, tool, call, new[native])
         toolcalls.settle(world, was, tool)
+
+
+def tellers_of(tool: ToolCall) -> int:
+    """The requests that bring its result, among the keys of its session."""
+    return key("told", tool.project, tool.session, tool.id)
 
 
 def told(chain: Chain, since: Place) -> dict[str, Told]:
@@ -156,7 +161,7 @@ def tell_again(world: World, tool: ToolCall) -> None:
         tool.name = ""
     if tool.server:
         tool.status, tool.closed, tool.shut = "ok", tool.opened, tool.opened
-    for call in world.calls_at(key("told", tool.id)):
+    for call in world.calls_at(tellers_of(tool)):
         _tell(world, tool, call, told(world.chain(call), new_since(call)).get(tool.native, []))
 
 

@@ -190,7 +190,8 @@ def _find_start(world: World, row: Message) -> None:
     """Old clients write a sub-agent's line into the session's file and name nobody: its first message stands for it."""
     before = world.message(ids.message_id(row.project, row.before)) if row.before else None
     row.start = before.start if before is not None and before.side else row.before or row.native
-    world.add(key("following", row.project, row.before), row.at, row.id)
+    if row.before:
+        world.add(key("following", row.project, row.before), row.at, row.id)
     world.save("messages", row)
     _hand_down(world, row)
 
@@ -200,7 +201,7 @@ def _hand_down(world: World, row: Message) -> None:
     waiting = [row]
     while waiting:
         above = waiting.pop()
-        for _, ref in world.find(key("following", above.project, above.native)):
+        for _, ref in world.find(warmups.following(above)) if above.native else ():
             below = world.message(ref)
             if below is None or below.start == row.start or below.id == row.id:
                 continue

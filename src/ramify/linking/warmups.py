@@ -60,13 +60,19 @@ def unlabel(world: World, row: Message, side: str) -> None:
 
 
 def _place_line_again(world: World, row: Message) -> None:
-    waiting = [row]
+    waiting, passed = [row], set[str]()
     while waiting:
         above = waiting.pop()
+        passed.add(above.id)  # messages that name each other as the one before are a ring
         world.unplaced[ids.seen_call_id(above.project, above.answer)] = None
-        for _, ref in world.find(key("following", above.project, above.native)):
+        for _, ref in world.find(following(above)) if above.native else ():
             below = world.message(ref)
-            waiting += [below] if below is not None and below.start == row.start else []
+            waiting += [below] if below is not None and below.start == row.start and below.id not in passed else []
+
+
+def following(row: Message) -> int:
+    """The messages that name it as the one before them."""
+    return key("following", row.project, row.native)
 
 
 def _line_key(project: str, side: str) -> int:

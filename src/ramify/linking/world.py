@@ -20,7 +20,12 @@ from ramify.model.share import COUNTED, Share, share_of
 
 DAY = 24 * 3600 * 1_000_000
 UNKNOWN = Sheet("")  # in place of a row that nobody has asked for
-__all__ = ["FOREVER", "NEWEST", "Loader", "Rules", "World", "chain_key", "key"]
+__all__ = ["FOREVER", "NEWEST", "Loader", "Rules", "World", "chain_key", "children_of", "key"]
+
+
+def children_of(call: Call) -> int:
+    """The calls that go on from it, among the keys of its session."""
+    return key("child", call.project, call.session, call.id)
 
 
 class Loader(KeyLoader, Protocol):
@@ -67,7 +72,7 @@ class World:
         self.named: dict[tuple[str, str], int] = {}  # rows whose names in other protocols are written, and by what mark
         keys = self._keys = Keys(loader)
         self.find, self.add, self.remove, self.prefetch = keys.find, keys.add, keys.remove, keys.prefetch
-        self.foresee, self.is_whole = keys.foresee, keys.is_whole
+        self.foresee, self.is_whole, self.are_new = keys.foresee, keys.is_whole, keys.are_new
         self.every, self.span, self.mark, self.unmark, self.wipe = keys.every, keys.span, keys.mark, keys.unmark, keys.wipe
         self._chains: dict[str, Chain] = {}
         self._lines: dict[tuple[str, ...], Chain] = {}
@@ -103,6 +108,22 @@ class World:
         self._chains.clear()
         self._lines.clear()
         self._corrected = None
+        self.begin()
+
+    def doubt(self, rows: Iterable[tuple[str, str]], keys: Iterable[int]) -> None:
+        """Others have written these, and nothing else: the rest is as it was. What stands in a chain for results that were cleared is known from tools."""
+        tools = False
+        for place in rows:
+            self._rows.pop(place, None)
+            self.counted.pop(place, None)
+            self.named.pop(place, None)
+            tools = tools or place[0] == "tools"
+            if place[0] == "corrections":
+                self._corrected = None
+        self._keys.doubt(keys)
+        if tools:
+            self._chains = {call: chain for call, chain in self._chains.items() if not chain.cleared}
+            self._lines = {line: chain for line, chain in self._lines.items() if not chain.cleared}
         self.begin()
 
     def trim(self, rows: int = 40_000, chains: int = 1_000) -> None:
@@ -221,22 +242,13 @@ class World:
     def is_new(self, call: Call) -> None:
         """Nothing can hang on a call that was never heard of: what is certainly absent is not looked for."""
         task = ids.opened_task_id(call.id)
-        self._keys.are_new(key("child", call.id), key("attempt", call.id), key("spawned", call.id), key("in", task))
+        self.are_new(children_of(call), key("attempt", call.id), key("spawned", call.id), key("in", task))
         for place in (("tasks", task), ("lines", task), ("lines", call.id)):
             self._rows.setdefault(place, None)
         if not call.session:
             conversation = ids.rooted_conversation_id(call.id)
             self._rows.setdefault(("conversations", conversation), None)
-            self._keys.are_new(*(key(kind, conversation) for kind in ("roots", "loose", "member")))
-
-    def is_new_task(self, id: str) -> None:
-        """Likewise of a task that has an id of its own."""
-        self._keys.are_new(key("otel-in", id), key("kids", id))
-        for table in ("tasks", "lines"):
-            self._rows.setdefault((table, id), None)
-
-    def is_new_tool(self, id: str) -> None:
-        self._keys.are_new(key("otel-children", id))
+            self.are_new(*(key(kind, conversation) for kind in ("roots", "loose", "member")))
 
     def calls_at(self, key: int) -> list[Call]:
         return [call for _, ref in self.find(key) if (call := self.call(ref)) is not None]

@@ -21,3 +21,7 @@ class NotYours(UserMistake):
 
 class Refused(UserMistake):
     """Somebody else, who had to be asked, says no or nothing."""
+
+
+class Unreachable(UserMistake):
+    """A store that does not answer, right as its address may be: who has time tries again."""

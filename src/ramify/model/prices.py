@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ramify.model.moment import micros
+from ramify.model.usage import money_in
 
 PRICES_VERSION = "2026-11-15"
 MILLION = 1_000_000
@@ -63,7 +64,7 @@ def price(model: str, at: int, tokens: Tokens, table: Iterable[Price]) -> int | 
         + tokens.write_1h * entry.write_1h
     )
     divisor = 2 * MILLION if tokens.service_tier == "batch" else MILLION
-    return (total + divisor // 2) // divisor  # the only rounding, half up
+    return money_in((total + divisor // 2) // divisor)  # the only rounding, half up
 
 
 def released(*names: str) -> tuple[str, ...]:

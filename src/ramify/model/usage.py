@@ -43,3 +43,19 @@ class Usage(Struct, frozen=True, array_like=True, gc=False):
 
 
 NOTHING = Usage()
+MOST_TOKENS = 2**31
+"""Of one call: no model takes so many. Tens of thousands of such calls, and what they cost, still add up within 63 bits."""
+MOST_SUM = 2**40
+"""Of what a client says of a whole session."""
+MOST_NANO = 2**50
+"""A million dollars."""
+
+
+def tokens_in(value: object, most: int = MOST_TOKENS) -> int:
+    """None where it is no number of tokens: whatever a stranger writes, sums must stay what every store can hold."""
+    return value if type(value) is int and 0 < value <= most else 0
+
+
+def money_in(nano: int | None) -> int | None:
+    """Likewise: what nobody can have paid is not known."""
+    return nano if nano is not None and 0 <= nano <= MOST_NANO else None

@@ -6,7 +6,8 @@
 - Projections (rows, keys, refs) can be emptied and written again from the observations; same log, same rows.
 - The fact `outdated` says that they were written by an older version and mean something else by now.
 - `exclusive` makes reading and writing one act: whoever decides by what is stored decides by what is stored now,
-  also when several processes write. It says whether another one has written since the last time.
+  also when several processes write. It says whether another one has written since the last time, and `others` what, where the
+  engine can tell.
 - One writer at a time; any number of readers, which never block it and see whole batches only.
 - `find` gives the newest entries of a key, oldest first; `span` those of a stretch of time, its first or its last;
   `between` all entries of a range of keys, in order.
@@ -58,6 +59,13 @@ class Kept(Struct, frozen=True):
     observation: Observation
     layout: Layout | None = None
     belongs: str = ""
+
+
+class Others(Struct, frozen=True):
+    """What other writers have written: rows by table and id, and keys."""
+
+    rows: frozenset[tuple[str, str]]
+    keys: frozenset[int]
 
 
 class Ref(Struct, frozen=True):
@@ -140,8 +148,10 @@ class About(Struct, frozen=True, kw_only=True):
 
     engine: str
     version: str
+    schema: int  # how often the engine's tables have changed so far; each engine counts for itself
     partitions: int | None = None  # PostgreSQL: tables of a day
     notices: bool | None = None  # PostgreSQL: whether servers hear of each other at once; a pooler carries none
+    lacks: tuple[str, ...] = ()  # PostgreSQL: schemas of the views that are missing, and that this user may not make
     parts: int | None = None  # ClickHouse
     most_parts: int | None = None  # in one partition: there inserts are slowed down, and then refused
     merges: int | None = None  # under way
@@ -166,15 +176,20 @@ class StoreDown(Exception):
     """The store cannot take this now (locked, full, gone); the same batch may be tried again later."""
 
 
+class NotAdmitted(StoreDown):
+    """Somebody has to do something first: the server is there and refuses us, or nobody has that name."""
+
+
 class Overtaken(StoreDown):
     """Another writer was first. Nothing was stored, and the same may be tried again at once."""
 
 
 class TextIndex(Protocol):
     """Full-text search. It may lag behind the log; `indexed` says how far it has come. `stretch` is how many observations are best
-    added at once."""
+    added at once. `fed`: what comes is added at all; of an encrypted store only where somebody asks for that."""
 
     stretch: int
+    fed: bool
 
     def add(self, texts: Sequence[Words], after: int, seq: int) -> bool: ...
     def find(self, text: str, limit: int, before: int | None) -> list[tuple[int, Words]]: ...
@@ -204,6 +219,10 @@ class Store(Projected, Protocol):
     def search(self) -> TextIndex: ...
 
     def exclusive(self) -> AbstractContextManager[bool]: ...
+    def others(self) -> Others | None:
+        """Inside it: what others wrote since the last time. None: it cannot be told, or is too much to be worth it."""
+        ...
+
     def append(self, kept: Sequence[Kept], changes: Changes) -> int: ...
     def missing(self, ids: Sequence[str]) -> set[str]: ...
     def projects_of(self, observations: Sequence[str]) -> dict[str, str]:
@@ -277,6 +296,10 @@ class Store(Projected, Protocol):
 
     def keys_after(self, place: tuple[int, int, str], limit: int) -> list[tuple[int, int, str]]: ...
     def size(self) -> dict[str, int]: ...
+    def in_use(self) -> int:
+        """Of `size`, what holds anything; the rest is room that new rows take. It may read every table."""
+        ...
+
     def docs(self, table: str) -> Iterator[Entity]: ...
     def take_projections(self, other: Projected, tables: Sequence[str] | None = None) -> None:
         """Everything derived, or these tables, from another store with the same log; all at once, so that readers see old or new."""

@@ -26,6 +26,7 @@ TABLE = re.compile(rf"\b(FROM|JOIN) ({'|'.join(PROJECTS)})\b")
 OWN = "FROM own."  # in a further view: the store's own of that name
 STEPS = 5_000  # of SQLite's machine between two looks at the clock
 LONGEST_VALUE = 8 * 2**20
+LONGEST_PROBLEM = 500
 LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: LONGEST_VALUE,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
@@ -36,6 +37,7 @@ LIMITS = {
     sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 100,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
+GRACE = 0.5  # seconds for a query to see by itself that its time is over, before its process ends
 HINT = "ramify sql without a query lists the views and their columns"
 
 
@@ -151,12 +153,16 @@ def _fetched(cursor: sqlite3.Cursor, bounds: Bounds) -> Rows:
     return Rows(columns, rows, more=False)
 
 
+def too_long(bounds: Bounds) -> UserMistake:
+    return UserMistake(f"the query took longer than {bounds.seconds:g} s", "ask for less, or give it more time with --timeout")
+
+
 def _explained(problem: Exception, guard: Guard, bounds: Bounds) -> UserMistake:
-    text = str(problem)
+    text = str(problem)[:LONGEST_PROBLEM]  # it may quote a value
     if guard.refused:
         return UserMistake(f"a query may not {guard.refused}", f"the views are there to be read; {HINT}")
     if text == "interrupted":
-        return UserMistake(f"the query took longer than {bounds.seconds:g} s", "ask for less, or give it more time with --timeout")
+        return too_long(bounds)
     if "one statement at a time" in text:
         return UserMistake("there is more than one statement", "ask one at a time")
     return UserMistake(f"SQLite does not understand the query: {text}", HINT)

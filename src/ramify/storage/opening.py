@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from ramify.model.mistake import UserMistake
+from ramify.storage.address import shown
 from ramify.storage.base import Store
 from ramify.storage.sealing import unlock
 from ramify.storage.sqlite import open_sqlite
@@ -26,7 +27,7 @@ def open_engine(url: str, create: bool, busy_seconds: float) -> Store:
     if url.startswith(("postgresql://", "postgres://", "clickhouse://")):
         return open_server(url, busy_seconds)
     if not url.startswith("sqlite:"):
-        raise UserMistake(f"no engine for the store {url!r}", "use sqlite:PATH, postgresql://HOST/DATABASE, clickhouse://HOST/DATABASE or memory:")
+        raise UserMistake(f"no engine for the store {shown(url)!r}", "use sqlite:PATH, postgresql://HOST/DATABASE, clickhouse://HOST/DATABASE or memory:")
     path = Path(url.removeprefix("sqlite:")).expanduser()
     if not create and not path.exists():
         raise UserMistake(f"there is no store at {path}", "capture something first: ramify run COMMAND, or ramify import FILE")

@@ -119,6 +119,8 @@ STEPS: tuple[str, ...] = (
     """,
     # Observations leave keys by which what belongs to a conversation is found: likewise.
     "INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1",
+    # More of a session's keys stand together: likewise.
+    "INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1",
 )
 
 PROJECTIONS = (

@@ -63,6 +63,10 @@ _sealers: dict[bytes, Sealer] = {}
 """Those of all stores that this process has opened: a payload says by which it was sealed."""
 
 
+def know(sealer: Sealer) -> Sealer:
+    return _sealers.setdefault(sealer.id, sealer)
+
+
 def unseal(kind: int, payload: bytes) -> bytes:
     return sealer_of(payload).open(kind, payload)
 
@@ -152,6 +156,7 @@ def unlock(store: Store, environment: Mapping[str, str], begin: bool = True) -> 
             return
         wrapped = begin_sealing(store, key)
     store.sealer = _opened(store, wrapped, key)
+    store.search.fed = environment.get(INDEX_VARIABLE, "").lower() in ("yes", "true", "1")  # it would hold words in clear
 
 
 def _opened(store: Store, wrapped: str | bytes | int, key: bytes | None) -> Sealer:
@@ -160,6 +165,29 @@ def _opened(store: Store, wrapped: str | bytes | int, key: bytes | None) -> Seal
     data_key = unwrap(wrapped, key) if isinstance(wrapped, bytes) else None
     if data_key is None:
         raise UserMistake(f"the store {store.url} is encrypted with another key", f"set {VARIABLE}_FILE, or {VARIABLE}, to the one it has now")
+    return know(Sealer(data_key))
+
+
+def keep_key(store: Store, path: Path) -> None:
+    """The wrapped key beside what waits for the store: whoever starts while it is away can go on to encrypt. Useless without the user's."""
+    wrapped = store.fact(FACT)
+    if not isinstance(wrapped, bytes):
+        path.unlink(missing_ok=True)
+    elif not path.exists() or path.read_bytes() != wrapped:
+        fresh = path.with_name(f"{path.name}.new")
+        fresh.touch(mode=0o600)
+        fresh.write_bytes(wrapped)
+        fresh.replace(path)
+
+
+def kept_sealer(path: Path, environment: Mapping[str, str]) -> Sealer | None:
+    """Of the store that was open here last; None where it was not encrypted. StoreDown: only the store itself can say."""
+    key, wrapped = user_key(environment), path.read_bytes() if path.exists() else None
+    if key is None and wrapped is None:
+        return None
+    data_key = unwrap(wrapped, key) if wrapped is not None and key is not None else None
+    if data_key is None:
+        raise StoreDown("its key is not known here, so nothing can wait on disk until it was open once")
     sealer = Sealer(data_key)
     return _sealers.setdefault(sealer.id, sealer)
 
@@ -190,8 +218,3 @@ def rekey(store: Store, environment: Mapping[str, str]) -> None:
     there = store.fact(FACT)
     if not isinstance(there, bytes) or not hmac.compare_digest(unwrap(there, key) or b"", data_key):
         raise UserMistake(f"the store {store.url} did not take the new key", "keep both keys, and run the same again")
-
-
-def is_indexed(store: Store, environment: Mapping[str, str]) -> bool:
-    """An index of the words of bodies would hold them in clear: of an encrypted store only who asks for it has one."""
-    return store.sealer is None or environment.get(INDEX_VARIABLE, "").lower() in ("yes", "true", "1")

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ramify.storage.base import StoreDown, Words
+from ramify.storage.private import private_file
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
@@ -25,6 +26,7 @@ class Search:
     """`identity` is that of the store: an index that was left behind by another one is emptied."""
 
     stretch = 100
+    fed = True
 
     def __init__(self, path: str, identity: int) -> None:
         self._lock = threading.Lock()
@@ -38,6 +40,8 @@ class Search:
             self._renew()  # damaged, or no database at all
 
     def _open(self) -> None:
+        if self._path:
+            private_file(self._path)
         self._connection = sqlite3.connect(self._path or ":memory:", timeout=5, isolation_level=None, check_same_thread=False)
         try:
             self._connection.execute("PRAGMA secure_delete = ON")

@@ -11,6 +11,7 @@ from ramify.storage.base import Ask, Test
 
 Read = Callable[[str, Sequence[Any]], list[Any]]
 Clause = tuple[str, list[Any]]
+Count = Callable[[str, Clause], int]
 Key = tuple[int, str]
 
 FEW = 2000  # rows that may be gathered and sorted
@@ -99,11 +100,16 @@ def _compared(table: str, test: Test, prefix: str, dialect: Dialect) -> Clause:
     if test.column == "id" and test.compare == "is":
         found = f"{left} IN ({', '.join('?' * len(test.values))})" if test.values else "false"
         return (f"NOT ({found})" if test.negated else found), list(test.values)
-    clauses = [_one(left, test.compare, value, dialect) for value in test.values]
-    joined = " OR ".join(sql for sql, _ in clauses) or "false"
+    joined, values = plain_clause(test, left, dialect)
     # Of what belongs to a row, the whole is denied: no such thing, instead of something else.
     denied = test.negated and not test.of
-    return (f"NOT coalesce(({joined}), false)" if denied else f"({joined})"), [value for _, given in clauses for value in given]
+    return (f"NOT coalesce({joined}, false)" if denied else joined), values
+
+
+def plain_clause(test: Test, left: str, dialect: Dialect) -> Clause:
+    """Of whatever stands on the left: one of the values fits."""
+    clauses = [_one(left, test.compare, value, dialect) for value in test.values]
+    return f"({' OR '.join(sql for sql, _ in clauses) or 'false'})", [value for _, given in clauses for value in given]
 
 
 def _left(table: str, column: str, prefix: str) -> str:
@@ -137,7 +143,7 @@ def _pattern(glob: str) -> str:
 # -- few rows ---------------------------------------------------------------------------------------------------------
 
 
-def few(read: Read, table: str, tests: Sequence[Test], dialect: Dialect) -> tuple[Clause, int] | None:
+def few(count_of: Count, table: str, tests: Sequence[Test], dialect: Dialect) -> tuple[Clause, int] | None:
     """The clause of the test that leaves the fewest rows, where that is few; and how many."""
     best: tuple[Clause, int] | None = None
     for test in tests:
@@ -145,8 +151,7 @@ def few(read: Read, table: str, tests: Sequence[Test], dialect: Dialect) -> tupl
         clause = _indexed(holder, test, dialect)
         if clause is None:
             continue
-        counted = f"SELECT count(*) FROM (SELECT 1 FROM {holder} o WHERE {clause[0]} LIMIT {FEW + 1}) AS counted"
-        count = int(read(counted, clause[1])[0][0])
+        count = count_of(holder, clause)
         if count <= FEW and (best is None or count < best[1]):
             best = (_gathered(table, test, clause, dialect), count)
     return best
@@ -224,13 +229,17 @@ class Sifting:
         equal = [(f"{self._aside}{column} = ?", [value]) for column, value in where.items() if column not in scopes]
         unequal = [(f"{self._aside}{column} <> ?", [value]) for column, value in ask.without.items()]
         self._tests = _and(*equal, *unequal, *(clause_of(table, test, dialect) for test in rest))
-        self._few = few(read, table, rest, dialect)
+        self._few = few(self._count, table, rest, dialect)
 
     def run(self, most: int) -> None:
         if self._few is not None:
             self._gather(*self._few)
         else:
             self._walk(most)
+
+    def _count(self, holder: str, clause: Clause) -> int:
+        """No further than is of interest."""
+        return int(self.read(f"SELECT count(*) FROM (SELECT 1 FROM {holder} o WHERE {clause[0]} LIMIT {FEW + 1}) AS counted", clause[1])[0][0])
 
     def _gather(self, clause: Clause, count: int) -> None:
         where = _and(self._scope, self._tests, clause, self._behind())

@@ -22,6 +22,7 @@ from ramify.storage.base import (
     Further,
     Kept,
     News,
+    Others,
     Projected,
     Ref,
     Rows,
@@ -34,6 +35,7 @@ from ramify.storage.direct import ask_directly
 from ramify.storage.fold import Folder, Folding, unfold, unfold_each
 from ramify.storage.heads import seen_with
 from ramify.storage.page_query import count_query, openings_query, page_query
+from ramify.storage.private import private_folder
 from ramify.storage.schema import PROJECTIONS, STEPS
 from ramify.storage.search import Search
 from ramify.storage.sifting import Sifting
@@ -54,7 +56,7 @@ def open_sqlite(url: str, busy_seconds: float = 5.0) -> "Sqlite":
     if path:
         place = Path(path).expanduser()
         try:
-            place.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(place.parent)
         except OSError as problem:
             raise _mistake(url, f"{place.parent} is no folder and cannot become one ({problem.strerror})") from problem
         if place.is_dir():
@@ -88,6 +90,9 @@ class Sqlite(Folding):
 
     def exclusive(self) -> AbstractContextManager[bool]:
         return self._file.exclusive()
+
+    def others(self) -> Others | None:
+        return None
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -347,6 +352,13 @@ class Sqlite(Folding):
     def sql(self, query: str, bounds: Bounds, further: Further | None = None, projects: frozenset[str] | None = None) -> Rows:
         return ask_directly(self._file.apart(), query, bounds, further, projects)
 
+    def copied(self) -> bytes:
+        return self._file.copied()
+
+    def become(self, copy: bytes) -> None:
+        """In memory: all that the other one held."""
+        self._file.writer.deserialize(copy)
+
     def sketches(self, conversation: str) -> Iterator[Sketch]:
         sql = "SELECT doc FROM tasks WHERE conversation = ? AND kind <> 'none' ORDER BY opened, id"
         return (_sketches.decode(doc) for (doc,) in self._file.stream(sql, (conversation,)))
@@ -456,13 +468,16 @@ class Sqlite(Folding):
     # -- the file ----------------------------------------------------------------------------------------------------
 
     def about(self) -> About:
-        return About(engine="SQLite", version=sqlite3.sqlite_version)
+        return About(engine="SQLite", version=sqlite3.sqlite_version, schema=len(STEPS))
 
     def size(self) -> dict[str, int]:
         pages = self._read("PRAGMA page_count")[0][0]
         size = self._read("PRAGMA page_size")[0][0]
         raw = self._read("SELECT value FROM facts WHERE name = 'raw_bytes'")
         return {"bytes": pages * size, "raw_bytes": int(raw[0][0]) if raw else 0}
+
+    def in_use(self) -> int:
+        return self.size()["bytes"] - int(self._read("PRAGMA freelist_count")[0][0] * self._read("PRAGMA page_size")[0][0])
 
     def close(self) -> None:
         self._file.close()

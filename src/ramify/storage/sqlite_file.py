@@ -12,6 +12,8 @@ from ramify.model.mistake import UserMistake
 from ramify.storage.base import StoreDown
 from ramify.storage.direct import reader_of
 from ramify.storage.layout import Columns, is_laid_out, lay_out
+from ramify.storage.layout import version as layout_version
+from ramify.storage.private import private_file
 from ramify.storage.schema import APPLICATION_ID
 
 INCREMENTAL = 2
@@ -19,6 +21,7 @@ QUICKLY_WRITTEN = 512 * 2**20  # bytes: some seconds
 FREED_AT_ONCE = 2000  # pages
 PAGES = 4000  # of 4 KiB in the write-ahead log before it is folded back
 WRITER_CACHE, READER_CACHE = 65536, 8192  # KiB; there may be many readers
+EMPTY: dict[tuple[str, ...], sqlite3.Connection] = {}
 OUR_FAULT = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.InternalError)
 """Trying the same again would fail again; everything else that SQLite raises is the file's or the disk's trouble."""
 
@@ -43,6 +46,8 @@ class SqliteFile:
         self._owner = 0
         self._stale = False
         self._closed = False
+        if path:
+            private_file(path)  # what SQLite puts beside it has the same mode
         self.writer = self._connect(WRITER_CACHE)
         try:
             self._prepare(steps)
@@ -80,8 +85,21 @@ class SqliteFile:
                 f"{self.path} was written by a newer Ramify (schema {version}, this one knows {len(steps)})",
                 "upgrade Ramify, or choose another file with --store sqlite:PATH",
             )
-        if version < len(steps) or not is_laid_out(self.writer):
+        if not self.path:
+            self._copy_empty(steps)
+        elif version < len(steps) or not is_laid_out(self.writer):
             self._bring_up(steps)
+
+    def _copy_empty(self, steps: Sequence[str]) -> None:
+        """In memory there is nothing yet. All the steps take ten times as long as a copy of what they lead to."""
+        kind = (*steps, layout_version())
+        if kind not in EMPTY:
+            self._bring_up(steps)
+            made = sqlite3.connect(":memory:", check_same_thread=False)
+            self.writer.backup(made)
+            EMPTY[kind] = made
+        else:
+            EMPTY[kind].backup(self.writer)
 
     def _write_ahead(self) -> None:
         """On a new file two processes may want this at once, and SQLite lets the second one fail without waiting."""
@@ -143,6 +161,11 @@ class SqliteFile:
         """A connection that nobody else uses, for one question; whoever takes it closes it."""
         with self._lock:
             return reader_of(self.path, self.writer)
+
+    def copied(self) -> bytes:
+        """All of what lives in memory, as it is between two transactions."""
+        with self._lock:
+            return self.writer.serialize()
 
     def _new_reader(self) -> sqlite3.Connection:
         with self._lock:

@@ -4,6 +4,9 @@ Nobody counts who refers to a piece, so that storing one costs no write to the p
 the writer; only what came meanwhile is looked at while nobody writes.
 """
 
+from collections import Counter
+from collections.abc import Iterator
+
 from ramify.storage.base import Store
 from ramify.storage.fold import LIST, read_tokens, unpack
 
@@ -37,6 +40,24 @@ class Marks:
                 self._set(id)
             inner = self._store.get(sorted(named)).values()
             named = {id for kind, payload in inner for id in named_in(kind, payload)}
+
+    def brought(self) -> Iterator[tuple[int, int]]:
+        """The number of each observation, and the bytes that came with it: its own, and of pieces that none before it is made of."""
+        while rows := self._store.bodies(self._after, PAGE):
+            sizes = Counter({seq: len(body) for seq, _, body in rows})
+            first: dict[int, int] = {}
+            for seq, kind, body in rows:
+                first |= {id: seq for id in named_in(kind, body) if id not in self and id not in first}
+            while first:
+                inner: dict[int, int] = {}
+                for id in first:
+                    self._set(id)
+                for id, (kind, payload) in self._store.get(sorted(first)).items():
+                    sizes[first[id]] += len(payload)
+                    inner |= {one: first[id] for one in named_in(kind, payload) if one not in self}
+                first = inner
+            self._after = rows[-1][0]
+            yield from sorted(sizes.items())
 
     def _set(self, id: int) -> None:
         page = self._pages.get(id >> BITS)

@@ -4,8 +4,8 @@ Sums over the rows that a batch touches, before and after it, differ by what it 
 kept, so it can be made again at any time.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ramify.model.entity import Conversation
 from ramify.model.usage import NOTHING
@@ -15,27 +15,43 @@ FACT = "totals"
 SPENT = ("input", "output", "cache_read", "cache_write")
 
 
-def _times(test: str) -> str:
-    return f"count(*) FILTER (WHERE {test})"
+class Sum(NamedTuple):
+    """Over rows: as a database adds it up, and what one row brings, by its columns."""
+
+    sql: str
+    share: Callable[[Mapping[str, Any]], int]
 
 
-SUMS: dict[str, dict[str, str]] = {
+def _times(test: str, fits: Callable[[Mapping[str, Any]], bool]) -> Sum:
+    return Sum(f"count(*) FILTER (WHERE {test})", fits)
+
+
+def _all_of(column: str) -> Sum:
+    return Sum(f"coalesce(sum({column}), 0)", lambda row: row[column] or 0)
+
+
+EVERY = Sum("count(*)", lambda row: 1)
+SUMS: dict[str, dict[str, Sum]] = {
     "conversations": {
-        "conversations": "count(*)",
-        "counted": "coalesce(sum(counted), 0)",
-        **{name: f"coalesce(sum({name}), 0)" for name in (*SPENT, "cost")},
-        "unpriced": _times(f"cost IS NULL AND counted + {' + '.join(SPENT)} > 0"),
+        "conversations": EVERY,
+        "counted": _all_of("counted"),
+        **{name: _all_of(name) for name in (*SPENT, "cost")},
+        "unpriced": _times(
+            f"cost IS NULL AND counted + {' + '.join(SPENT)} > 0",
+            lambda row: row["cost"] is None and row["counted"] + sum(row[name] for name in SPENT) > 0,
+        ),
     },
-    "tasks": {"tasks": _times("kind <> 'none'"), "roots": _times("kind = 'root'")},
+    "tasks": {"tasks": _times("kind <> 'none'", lambda row: row["kind"] != "none"), "roots": _times("kind = 'root'", lambda row: row["kind"] == "root")},
     "calls": {
-        "calls": _times("kind <> 'twin'"),
-        "running": _times("status = 'running'"),
-        "failed": _times("status = 'error'"),
-        "aborted": _times("status = 'aborted' AND kind <> 'twin'"),
+        "calls": _times("kind <> 'twin'", lambda row: row["kind"] != "twin"),
+        "running": _times("status = 'running'", lambda row: row["status"] == "running"),
+        "failed": _times("status = 'error'", lambda row: row["status"] == "error"),
+        "aborted": _times("status = 'aborted' AND kind <> 'twin'", lambda row: row["status"] == "aborted" and row["kind"] != "twin"),
     },
-    "tools": {"tools": "count(*)"},
+    "tools": {"tools": EVERY},
 }
-QUERIES = {table: f"SELECT {', '.join(sums.values())} FROM {table}" for table, sums in SUMS.items()}
+COLUMNS_OF = {table: ", ".join(one.sql for one in sums.values()) for table, sums in SUMS.items()}
+QUERIES = {table: f"SELECT {columns} FROM {table}" for table, columns in COLUMNS_OF.items()}
 NAMES = {table: tuple(sums) for table, sums in SUMS.items()}
 Totals = dict[str, int]
 Ask = Callable[[str, Sequence[str] | None], Iterable[Any]]
@@ -52,6 +68,15 @@ def touched(rows: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 def sums(ask: Ask, ids: dict[str, list[str]]) -> Totals:
     return {name: int(value) for table, some in ids.items() for name, value in zip(NAMES[table], ask(table, some), strict=True)}
+
+
+def shares(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Totals:
+    """The sums over rows that are at hand: their tables and columns."""
+    found: Totals = {}
+    for table, row in rows:
+        for name, one in SUMS[table].items():
+            found[name] = found.get(name, 0) + one.share(row)
+    return found
 
 
 def all_sums(ask: Ask) -> Totals:

@@ -180,7 +180,10 @@ class Nodes:
         if seen.role == MODEL:
             self.world.lacks("calls", call_id(seen))
         elif seen.role in (AGENT, LOOP, WORKFLOW) and not seen.task:
-            self.world.is_new_task(task_id(seen))
+            task = task_id(seen)
+            self.world.are_new(key("otel-in", task), key("kids", task))
+            for table in ("tasks", "lines"):
+                self.world.lacks(table, task)
 
     def _mark(self, seen: SpanSeen, there: bool) -> None:
         if seen.parent:

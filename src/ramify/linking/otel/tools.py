@@ -69,7 +69,7 @@ class Tools:
         if seen.tool_call:
             trace, runs = trace_of(seen.place), runs_key(seen.project, trace_of(seen.place), seen.tool_call)
             if not self.world.find(runs):
-                self.world.is_new_tool(tool_id(seen.project, trace, seen.tool_call))
+                self.world.are_new(key("otel-children", tool_id(seen.project, trace, seen.tool_call)))
             self.world.mark(runs, seen.opened, seen.place)
 
     def note_content(self, node: Node, content: Content) -> None:
