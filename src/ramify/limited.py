@@ -29,6 +29,7 @@ from ramify.query.leaving import leaving
 from ramify.query.narrowed import Narrowed
 from ramify.query.service import Answer
 from ramify.retention import named
+from ramify.storage.base import Bounds
 
 if TYPE_CHECKING:
     from ramify.served import Served
@@ -104,6 +105,9 @@ class Limited:
     def demonstration(self) -> Any:
         self._check(self.project)
         return self._served.demonstration
+
+    def ask_sql(self, query: str, bounds: Bounds) -> Answer:
+        return self._served.ask_sql(query, bounds, self.projects)
 
     # -- acts ----------------------------------------------------------------------------------------------------------
 

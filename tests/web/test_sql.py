@@ -60,3 +60,19 @@ async def test_slow_queries_are_ended_and_do_not_take_all_threads(monkeypatch: p
         assert sorted(await asyncio.gather(*(one() for _ in range(6)))) == [400, 400, 429, 429, 429, 429]
         async with client.post("/api/sql", json={"sql": "SELECT 1"}) as response:
             assert response.status == 200
+
+
+async def test_one_token_leaves_a_turn_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ramify.web.sql.SECONDS", 0.5)
+    forever = {"sql": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"}
+    served = Small(token="t")
+    async with serving(served) as client:
+
+        async def one(token: str) -> int:
+            async with client.post("/api/sql", json=forever, headers={"authorization": f"Bearer {token}"}) as response:
+                return response.status
+
+        mine = [asyncio.create_task(one("t")) for _ in range(4)]
+        await asyncio.sleep(0.1)
+        assert await one(served.access.own) == 400  # it took too long, but it had its turn
+        assert sorted(await asyncio.gather(*mine)) == [400, 429, 429, 429]
