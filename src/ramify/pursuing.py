@@ -25,6 +25,7 @@ from ramify.model.observation import Observation, Record
 from ramify.query.errors import NotFound
 from ramify.recording import ThroughServer, server_of
 from ramify.settings import Settings
+from ramify.storage.address import shown
 from ramify.storage.base import Store
 
 SECONDS_TO_STORE = 60.0
@@ -124,7 +125,7 @@ async def follow(settings: Settings, take: Take, wish: Wish, audience: Audience)
             return outcome_of(follower, first.name)
     finally:
         if not outbox.flush(SECONDS_TO_STORE):
-            raise UserMistake(f"the store {settings.store} did not take everything that was heard", "see ramify doctor")
+            raise UserMistake(f"the store {shown(settings.store)} did not take everything that was heard", "see ramify doctor")
 
 
 def act_for(settings: Settings, store: Store, take: Take, what: str, id: str, wish: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from msgspec.structs import replace
 
 import ramify
 from ramify.app import Ramify
@@ -122,7 +123,8 @@ async def test_an_agent_that_is_not_there_is_an_error_and_asked_more_seldom() ->
     log.submitted("gone", "t1")
     log.submitted("nowhere", "t1")
     report = await log.reconciler.run()
-    assert sorted(one["agentId"] for one in report.errors) == ["gone", "nowhere"]
+    assert [one["agentId"] for one in report.errors] == ["gone"]
+    assert [one["agentId"] for one in report.unnamed] == ["nowhere"]
     assert (await log.reconciler.run(skip=frozenset({"gone", "nowhere"}))).errors == []
     assert (await log.reconciler.run(grace_seconds=30)).errors == []
 
@@ -152,7 +154,7 @@ async def test_the_act_over_http_and_the_command_say_what_they_did(url: str, tmp
     store = f"sqlite:{tmp_path}/s.db"
     natives = [await order(url), await order(url)]
     base = {"operationId": "op", "agentId": "seller", "taskType": "sync_creatives", "agentUri": url, "protocol": "mcp"}
-    async with serving(store) as (_, address), client(address) as mine:
+    async with serving(store, agent={"seller": url}) as (_, address), client(address) as mine:
         for native in natives:
             await mine.post({**base, "eventType": "protocol_response", "payload": {"task_id": native, "status": "submitted"}})
         await tell(url, "advance", task_id=natives[0], status="completed")
@@ -162,8 +164,10 @@ async def test_the_act_over_http_and_the_command_say_what_they_did(url: str, tmp
             assert (await other.data("POST", "/api/reconcile"))["checked"] == 0
     await tell(url, "advance", task_id=natives[1], status="rejected")
     opened = Ramify.open(store)
-    report = await asyncio.to_thread(opened.reconcile)
-    assert (report["checked"], report["corrected"]) == (1, 1)
+    guarded = replace(opened.settings, require_token=True)
+    assert [one["agentId"] for one in (await asyncio.to_thread(opened.reconcile, guarded))["unnamed"]] == ["seller"]
+    report = await asyncio.to_thread(opened.reconcile)  # only programs of this machine can have said that it answers here
+    assert (report["checked"], report["corrected"], report["unnamed"]) == (1, 1, [])
     opened.close()
 
 
@@ -171,7 +175,7 @@ async def test_five_creatives_to_three_real_agents_are_one_operation_with_fiftee
     """The real SDK's client, captured by our own instruments, into a real server; then the webhooks never come."""
     with seller("a") as a, seller("b") as b, seller("c") as c:
         agents = {"a": a, "b": b, "c": c}
-        async with serving(f"sqlite:{tmp_path}/s.db") as (_, address), client(address) as mine:
+        async with serving(f"sqlite:{tmp_path}/s.db", agent=agents) as (_, address), client(address) as mine:
             await mine.data("POST", "/api/events", json=[{"kind": "agent", "op": None, "agent": name, "protocol": "mcp", "uri": url} for name, url in agents.items()])
             [cookie] = [one for one in mine.http.cookie_jar if one.key == "ramify_session"]
             emitter = Emitter()

@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from bench.ports import free_port
 from ramify.event_log import EventLog
 from ramify.ingest import Ingest
 from ramify.model.observation import Observation
+from ramify.reconciling.addresses import Addresses
 from ramify.reconciling.run import Reconciler
 from ramify.storage.sqlite import open_sqlite
 from ramify.wiring import now
-from tests.peers.served import free_port
 
 SELLER = Path(__file__).parents[1] / "peers" / "seller_agent.py"
 
@@ -26,12 +27,18 @@ class Log:
         self.store = open_sqlite(address)
         self.ingest = Ingest(self.store)
         self.events = EventLog(self.store, self._commit, "default", now)
-        self.reconciler = Reconciler(self.store, self.events, "default", now, {}, environment or {})
+        self.named: dict[str, str] = {}
+        self.reconciler = Reconciler(self.store, self.events, "default", now, Addresses({}, self.named), environment or {})
 
     def _commit(self, batch: Sequence[Observation]) -> None:
         self.ingest.step(batch)
 
     def introduce(self, agent: str, protocol: str, uri: str) -> None:
+        """Somebody names it, and an event tells what it speaks."""
+        self.named[agent] = uri
+        self.tell_of(agent, protocol, uri)
+
+    def tell_of(self, agent: str, protocol: str, uri: str) -> None:
         self.events.append_many("s", [{"kind": "agent", "op": None, "agent": agent, "protocol": protocol, "uri": uri}])
 
     def submitted(self, agent: str, native: str, **more: Any) -> None:

@@ -21,6 +21,7 @@ LEASE = "lease:reconcile"
 LEASE_SECONDS = 600
 EVERY_SECONDS = 300.0
 JITTER = 0.1
+MOST_TOLD = 1000
 LONGEST_PAUSE = 3600 * 1_000_000
 Clock = Callable[[], int]
 
@@ -49,6 +50,7 @@ class Periodic:
         self._every = every_seconds
         self._failures: dict[str, int] = {}
         self._until: dict[str, int] = {}
+        self._unnamed: set[str] = set()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ramify-reconciling", daemon=True)
 
@@ -73,7 +75,9 @@ class Periodic:
         now = self._clock()
         skip = frozenset(agent for agent, until in self._until.items() if until > now)
         found = asyncio.run(alone(self._ingest, self._reconciler, self._clock, grace_seconds=GRACE_SECONDS, skip=skip))
-        self._back_off(msgspec.convert(found, Report), now)
+        report = msgspec.convert(found, Report)
+        self._back_off(report, now)
+        self._say_once(report)
 
     def _back_off(self, report: Report, now: int) -> None:
         """An agent that does not answer is asked ever more seldom."""
@@ -86,3 +90,11 @@ class Periodic:
                 del self._failures[agent]
         if report.corrected or report.errors:
             log.info("reconciled checked=%d corrected=%d errors=%d", report.checked, report.corrected, len(report.errors))
+
+    def _say_once(self, report: Report) -> None:
+        """Nothing was asked of those that nobody named, and nothing changes until somebody does."""
+        fresh = [one for one in report.unnamed if one["agentId"] not in self._unnamed]
+        if fresh and len(self._unnamed) < MOST_TOLD:
+            self._unnamed |= {one["agentId"] for one in fresh}
+            log.warning("open tasks of agents=%d cannot be asked about, such as agent=%r: %s; %s",
+                        len(fresh), fresh[0]["agentId"], fresh[0]["reason"], fresh[0]["hint"])  # fmt: skip

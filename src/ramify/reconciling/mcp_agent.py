@@ -48,7 +48,7 @@ class McpAgent:
     async def __aexit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
         if self._opened:
             try:
-                async with self._http.delete(self._url, headers=self._headers):
+                async with self._http.delete(self._url, headers=self._headers, allow_redirects=False):
                     pass
             except (aiohttp.ClientError, TimeoutError, ConnectionError):
                 pass  # it ends by itself

@@ -10,5 +10,6 @@ class Report(Struct):
     missing: int = 0
     anomalies: int = 0
     errors: list[dict[str, str]] = field(default_factory=list)
+    unnamed: list[dict[str, str]] = field(default_factory=list)  # agents that cannot be asked until somebody names them
     startedAt: str | None = None
     endedAt: str | None = None

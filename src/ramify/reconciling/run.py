@@ -15,6 +15,7 @@ from ramify.model.entity import Agent, EventSession, Sheet, Task
 from ramify.model.moment import iso
 from ramify.model.operation_event import ENDED, RANKS
 from ramify.reconciling.a2a_agent import A2aAgent
+from ramify.reconciling.addresses import NOT_NAMED, Addresses, Place, hint
 from ramify.reconciling.asking import ask_a2a, ask_mcp
 from ramify.reconciling.deciding import Answered, Known, decide
 from ramify.reconciling.mcp_agent import McpAgent
@@ -33,10 +34,10 @@ MISSED = "missed:"
 
 
 class Reconciler:
-    """`addresses`: agents that were named at the start (`--a2a`), beside those that events have told of."""
+    """`addresses`: those of agents that were named at the start, the only ones that are ever asked."""
 
     def __init__(
-        self, store: Store, events: EventLog, project: str, clock: Callable[[], int], addresses: Mapping[str, str],
+        self, store: Store, events: EventLog, project: str, clock: Callable[[], int], addresses: Addresses,
         environment: Mapping[str, str],
     ) -> None:  # fmt: skip
         self.store = store
@@ -58,7 +59,7 @@ class Reconciler:
         async with aiohttp.ClientSession(timeout=timeout, trust_env=False) as http:
             await asyncio.gather(*(self._agent(http, agent, tasks, report) for agent, tasks in waiting.items()))
         if session is None:
-            named = {name: url for name, url in self._addresses.items() if name not in skip}
+            named = {name: url for name, url in self._addresses.a2a.items() if name not in skip}
             await watched_tasks(self.store, self.events.commit, named, self._clock, grace_seconds, report)
         report.endedAt = iso(self._clock())
         return report
@@ -66,7 +67,7 @@ class Reconciler:
     def anything_open(self) -> bool:
         if self.store.span(open_tasks(self.project), 0, 1 << 62, 1, False):
             return True
-        return bool(self._addresses and standing(self.store, self._clock() - LOOKED_BACK).open)
+        return bool(self._addresses.a2a and standing(self.store, self._clock() - LOOKED_BACK).open)
 
     # -- whom to ask --------------------------------------------------------------------------------------------------
 
@@ -98,13 +99,13 @@ class Reconciler:
         recent = self.checked.get(known.id, 0) > self._clock() - SELDOM_SECONDS * 1_000_000
         return known.status in ("input-required", "auth-required") and recent
 
-    def _address(self, agent: str) -> tuple[str, str]:
+    def _place(self, agent: str, tasks: Sequence[Known]) -> Place | None:
         row = self.store.load("agents", ids.short("agent", self.project, "adcp", agent))
-        if isinstance(row, Agent) and row.url:
-            return row.url, str(row.details.get("protocol", ""))
-        return self._addresses.get(agent, ""), "a2a"
+        told, protocol = (row.url or "", str(row.details.get("protocol", ""))) if isinstance(row, Agent) else ("", "")
+        return self._addresses.of(agent, told, protocol or next((task.protocol for task in tasks if task.protocol), ""))
 
     def _headers(self, agent: str) -> dict[str, str]:
+        """Only ever sent to the host that was named for this agent."""
         name = agent.upper().translate(str.maketrans(NOT_IN_A_NAME, "_" * len(NOT_IN_A_NAME)))
         token = self._environment.get(f"RAMIFY_AGENT_TOKEN_{name}", "")
         return {"authorization": f"Bearer {token}"} if token else {}
@@ -112,16 +113,16 @@ class Reconciler:
     # -- one agent ----------------------------------------------------------------------------------------------------
 
     async def _agent(self, http: aiohttp.ClientSession, name: str, tasks: Sequence[Known], report: Report) -> None:
-        url, protocol = self._address(name)
-        protocol = protocol or next((task.protocol for task in tasks if task.protocol), "mcp")
+        place = await asyncio.to_thread(self._place, name, tasks)
+        if place is None:
+            report.unnamed.append({"agentId": name, "reason": NOT_NAMED, "hint": hint(name)})
+            return
         try:
-            if not url:
-                raise AgentError(0, "nobody has said where it answers")
             async with asyncio.timeout(AGENT_SECONDS):
-                if protocol == "a2a":
-                    said = await ask_a2a(A2aAgent(http, url, self._headers(name)), tasks)
+                if place.protocol == "a2a":
+                    said = await ask_a2a(A2aAgent(http, place.url, self._headers(name)), tasks)
                 else:
-                    said = await ask_mcp(McpAgent(http, url, self._headers(name)), tasks)
+                    said = await ask_mcp(McpAgent(http, place.url, self._headers(name)), tasks)
         except (AgentError, TimeoutError) as problem:
             report.errors.append({"agentId": name, "reason": str(problem) or "it took too long"})
             return
