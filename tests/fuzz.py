@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from ramify.app import Ramify
+from ramify.capture.a2a.secrets import redact_stream
 from ramify.capture.redact import redact_headers, redact_json, redact_sse
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Request, Response
@@ -95,17 +96,60 @@ def read_any_filter(data: st.DataObject) -> None:
 
 
 def search_any_text(data: st.DataObject) -> None:
-    words = ["token=", "password: ", "Bearer ", "sk-", "eyJ", "://a:", "@", "cookie: a=", '"auth": "', "a1B2c3D4e5F6g7H8", "\\n", '\\"', '"', "_", ".", "\n", "-----BEGIN "]
+    words = ["token=", "password: ", "Bearer ", "sk-", "eyJ", "://a:", "@", "cookie: a=", '"auth": "', "a1B2c3D4e5F6g7H8", "\\u002d", "\\u0022", "\\/", "\\u005c", '<api_key>', 'name="token"\r\n\r\n', "\\n", '\\"', '"', "_", ".", "\n", "-----BEGIN "]
     raw = "".join(data.draw(st.lists(st.sampled_from(words) | st.text(max_size=5), max_size=40))).encode("utf-8", "surrogatepass")
     clean = redact_json(raw)
     assert redact_json(clean) == clean
     redact_headers((("x", raw.decode("utf-8", "surrogatepass")),))
 
 
+SECRET = "sk-ant-api03-Zq8Kx2Lm7Np4Rt9Vw3Yb6Dc1Fg5Hj0Qs"
+GROWING: dict[str, tuple[Callable[[str], object], Callable[[bytes], bytes]]] = {
+    "a2a": (
+        lambda text: {"artifactUpdate": {"taskId": "t", "append": True, "artifact": {"artifactId": "a", "parts": [{"text": text}]}}},
+        redact_stream,
+    ),
+    "anthropic": (lambda text: {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}, redact_sse),
+    "openai": (lambda text: {"choices": [{"index": 0, "delta": {"content": text}}]}, redact_sse),
+}
+
+
+def grow_any_text(data: st.DataObject) -> None:
+    """A secret among words, cut anywhere, with other events between; whole or damaged, no half of it may stay where it can be read."""
+    form, redact = GROWING[data.draw(st.sampled_from(sorted(GROWING)))]
+    words = data.draw(st.lists(st.sampled_from(["the key is ", "\n", "token=", "-", " and ", "`", "é", "🌳", "\\", '"']) | st.text(max_size=4), max_size=6))
+    at = data.draw(st.integers(0, len(words)))
+    text = "".join([*words[:at], " ", SECRET, " ", *words[at:]])
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
+    pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    ending = data.draw(st.sampled_from(["\n\n", "\r\n\r\n", "\r\r"]))
+    told = [f"data: {json.dumps(form(piece))}{ending}".encode("utf-8", "surrogatepass") for piece in pieces]
+    clean = redact(b"".join(told))
+    assert SECRET not in read_back(clean), clean
+    assert redact(clean) == clean
+    redact(b"".join(damaged(event, data) for event in told))
+
+
+def read_back(raw: bytes) -> str:
+    """What whoever reads the stream puts together."""
+    texts: list[str] = []
+
+    def walk(value: object) -> None:
+        if isinstance(value, dict):
+            texts.extend(one for name, one in value.items() if name in ("text", "content") and isinstance(one, str))
+        for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            walk(inner)
+
+    for payload in payloads(raw):
+        walk(json.loads(payload))
+    return "".join(texts)
+
+
 TARGETS: dict[str, Callable[[st.DataObject], None]] = {
     "sse": read_any_stream,
     "filter": read_any_filter,
     "secrets": search_any_text,
+    "growing-secrets": grow_any_text,
     "anthropic-answer": answered("/v1/messages"),
     "openai-chat-answer": answered("/openai/v1/chat/completions"),
     "openai-responses-answer": answered("/openai/v1/responses"),

@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 
 from bench.flatness import of_process
-from bench.latency import free_port, process
+from bench.latency import process
+from bench.ports import free_port
 
 CASES = Path(__file__).parent / "cases"
 FILLED = (

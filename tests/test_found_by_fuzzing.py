@@ -4,12 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from ramify.app import Ramify
 from ramify.capture.a2a.cards import rewrite
 from ramify.capture.log_file import HEADER
 from ramify.model.mistake import UserMistake
 from ramify.model.moment import FIRST, LAST, iso
+from ramify.model.observation import Record, Request, Response
+from ramify.protocols.otel.request import read_json, read_protobuf
 from ramify.web.app import FILTER
 from ramify.web.route import read_value
 
@@ -40,6 +43,63 @@ def test_half_a_character_in_a_card_stays_one() -> None:
     card = b'{"name": "\\ud83d", "url": "http://agent:1/x"}'
     body = rewrite(card, "http://agent:1", "http://127.0.0.1:8377/a2a/a").body
     assert json.loads(body) == {"name": "\ud83d", "url": "http://127.0.0.1:8377/a2a/a/x"}
+
+
+def test_what_is_no_address_in_a_card_is_left_as_it_is() -> None:
+    card = b'{"name": "a", "url": "http://]gent:1/x"}'
+    found = rewrite(card, "http://agent:1", "http://127.0.0.1:8377/a2a/a")
+    assert (found.body, len(found.warnings)) == (card, 1)
+
+
+def test_a_number_where_a_message_should_be_is_passed_over() -> None:
+    whole = protobuf_of("resource", "scope")
+    for damage in (b"\x08\xe3\x0a", b"\x09" + b"x" * 8, b"\x0d" + b"x" * 4):
+        export = read_protobuf(damage + whole, "traces", "default", "/v1/traces")
+        assert [record.body for record in export.records] == [record.body for record in read_protobuf(whole, "traces", "default", "/v1/traces").records] != []
+
+
+def protobuf_of(*names: str) -> bytes:
+    asked = ExportTraceServiceRequest()
+    scope = asked.resource_spans.add().scope_spans.add()
+    for number, name in enumerate(names, 1):
+        scope.spans.add(name=name, trace_id=b"t" * 16, span_id=bytes([number]) * 8, start_time_unix_nano=1_790_000_000_000_000_000, end_time_unix_nano=1_790_000_001_000_000_000)
+    return bytes(asked.SerializeToString())
+
+
+HUGE = (2**31 + 1, 2**52, 2**63, 2**64, 10**400)
+
+
+@pytest.mark.parametrize("tokens", [2**31, *HUGE])
+def test_no_number_of_tokens_makes_a_sum_that_no_store_can_hold(tokens: int) -> None:
+    """On the wire, from a client's own telemetry, and from anybody's spans; a hundred times, as sums grow."""
+    ramify = Ramify.open("memory:")
+    usage = {"input_tokens": tokens, "output_tokens": tokens, "cache_read_input_tokens": tokens}
+    said = json.dumps({"type": "message", "id": "m", "role": "assistant", "model": "claude-opus-4-1", "content": [], "usage": usage}).encode()
+    body = json.dumps({"model": "claude-opus-4-1", "messages": [{"role": "user", "content": "x"}], "metadata": {"user_id": "u"}}).encode()
+    for number in range(100):
+        id, headers = f"r{number}", (("x-claude-code-session-id", "s"),)
+        asked = Request(id, "default", number, "proxy", id, "POST", "/v1/messages", headers, body)
+        answer = Response(f"{id}-end", "default", number, "proxy", id, "/v1/messages", 200, (("content-type", "application/json"),), said, "complete", number)
+        ramify.ingest.take([asked, answer])
+    for name in ("input_tokens", "gen_ai.usage.input_tokens", "cost_usd_micros", "cost_usd", "llm.cost.total"):
+        for span in ("claude_code.llm_request", "chat"):
+            value = [{"key": key, "value": {"intValue": tokens}} for key in (name, "output_tokens")]
+            spans = [{"traceId": "a" * 32, "spanId": f"{hash((name, span)) % 2**64:016x}", "name": span, "startTimeUnixNano": tokens, "attributes": value}]
+            document = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).encode()
+            ramify.ingest.take(read_json(document, "default", "/v1/traces").records)
+    assert (ramify.ingest.unlinked, ramify.ingest.lost) == (0, 0)
+    assert ramify.questions.stats()["usage"]["input"] == (100 * tokens if tokens == 2**31 else 0)
+    ramify.close()
+
+
+def test_lines_that_name_themselves_or_each_other_as_the_one_before_come_to_an_end() -> None:
+    """A line without an id of its own followed itself, for ever."""
+    word = {"type": "user", "isSidechain": True, "sessionId": "s", "version": "2.0.26", "timestamp": "2026-11-16T04:03:18.154Z", "message": {"role": "user", "content": "Warmup"}}
+    ring = [{**word, "uuid": one, "parentUuid": other} for one, other in (("a", "b"), ("b", "a"), ("c", "c"), ("d", "c"))]
+    for lines in ([{**word, "parentUuid": None}], [{**word, "parentUuid": None}, word, *ring], ring):
+        ramify = Ramify.open("memory:")
+        ramify.ingest.step([Record(f"o{at}", "default", at, "test", "claude", f"x:{at}", json.dumps(line).encode()) for at, line in enumerate(lines)])
+        ramify.close()
 
 
 def test_a_word_with_a_nul_in_it_is_looked_for_as_two() -> None:

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from ramify.model.prices import Tokens
+from ramify.model.usage import tokens_in
 from ramify.protocols.anthropic.wire import StreamEvent, event_decoder, events_decoder
 from ramify.protocols.wire.sse import payloads
 
@@ -158,19 +159,14 @@ def from_json(raw: bytes) -> Answer:
     )
 
 
-def count(value: Any) -> int:
-    """Small enough for every store."""
-    return value if type(value) is int and 0 < value < 2**53 else 0
-
-
 def tokens_of(usage: dict[str, Any]) -> Tokens:
-    written = count(usage.get("cache_creation_input_tokens"))
+    written = tokens_in(usage.get("cache_creation_input_tokens"))
     split = usage.get("cache_creation")
-    hour = count(split.get("ephemeral_1h_input_tokens")) if isinstance(split, dict) else 0
+    hour = tokens_in(split.get("ephemeral_1h_input_tokens")) if isinstance(split, dict) else 0
     return Tokens(
-        count(usage.get("input_tokens")),
-        count(usage.get("output_tokens")),
-        count(usage.get("cache_read_input_tokens")),
+        tokens_in(usage.get("input_tokens")),
+        tokens_in(usage.get("output_tokens")),
+        tokens_in(usage.get("cache_read_input_tokens")),
         max(written - hour, 0),
         hour,
         str(usage.get("service_tier") or "standard"),

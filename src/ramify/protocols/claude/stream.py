@@ -19,12 +19,13 @@ from ramify.model.event import (
 )
 from ramify.model.observation import Record
 from ramify.model.prices import Tokens
+from ramify.model.usage import MOST_SUM, tokens_in
 from ramify.protocols.anthropic.answer import tokens_of
 from ramify.protocols.anthropic.normal import result_text
 from ramify.protocols.claude import tasks
 from ramify.protocols.claude.said import Seen, answer, events_of, named_agents, say
 from ramify.protocols.claude.sdk import to_stream
-from ramify.protocols.claude.shape import line_of, mapping, mappings, session_of, text, whole
+from ramify.protocols.claude.shape import line_of, mapping, mappings, session_of, text
 
 SYNTHETIC = "<synthetic>"
 # What the client replays beside the prompts: its own wording of a command, and a local command's output.
@@ -229,12 +230,12 @@ def usage_of(seen: Seen, fields: dict[str, Any]) -> list[Event]:
 
 
 def model_tokens(usage: dict[str, Any]) -> Tokens:
-    written = whole(usage.get("cacheCreationInputTokens"))
-    hour = whole(usage.get("cacheCreationEphemeral1hInputTokens"))
+    written = tokens_in(usage.get("cacheCreationInputTokens"), MOST_SUM)
+    hour = tokens_in(usage.get("cacheCreationEphemeral1hInputTokens"), MOST_SUM)
     return Tokens(
-        whole(usage.get("inputTokens")),
-        whole(usage.get("outputTokens")),
-        whole(usage.get("cacheReadInputTokens")),
+        tokens_in(usage.get("inputTokens"), MOST_SUM),
+        tokens_in(usage.get("outputTokens"), MOST_SUM),
+        tokens_in(usage.get("cacheReadInputTokens"), MOST_SUM),
         max(written - hour, 0),
         hour,
     )

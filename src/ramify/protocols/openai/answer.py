@@ -4,7 +4,8 @@ from typing import Any
 
 import msgspec
 
-from ramify.protocols.anthropic.answer import Answer, count, error_text
+from ramify.model.usage import tokens_in
+from ramify.protocols.anthropic.answer import Answer, error_text
 from ramify.protocols.openai.wire import Block, chat_message, response_item
 from ramify.protocols.wire.sse import payloads
 
@@ -56,11 +57,15 @@ def chat_from_json(raw: bytes) -> Answer:
     return chat_answer(body, message if isinstance(message, dict) else {}, str(choice.get("finish_reason") or ""), complete=True)
 
 
+def place_in(value: Any) -> int:
+    return value if type(value) is int and value > 0 else 0
+
+
 def first_choice(body: dict[str, Any]) -> Block:
     """Where several answers were asked for, the first stands for the call."""
     choices = body.get("choices")
     found = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
-    return min(found, key=lambda one: count(one.get("index")), default={})
+    return min(found, key=lambda one: place_in(one.get("index")), default={})
 
 
 def chat_answer(body: dict[str, Any], message: Block, stop: str, complete: bool) -> Answer:
@@ -85,7 +90,7 @@ def chat_from_stream(raw: bytes) -> Answer:
         if event.get("error"):
             error = error_text(event["error"])
         choice = first_choice(event)
-        if count(choice.get("index")) == 0:
+        if place_in(choice.get("index")) == 0:
             grown.take(choice.get("delta"))
             stop = str(choice.get("finish_reason") or stop)
     answer = chat_answer(head, grown.message(), stop, complete=(done or bool(stop)) and not error)
@@ -109,7 +114,7 @@ class Grown:
         calls = delta.get("tool_calls")
         for place, call in enumerate(calls if isinstance(calls, list) else ()):
             if isinstance(call, dict):
-                self.grow(self.calls.setdefault(count(call.get("index", place)), {"id": "", "name": "", "arguments": []}), call)
+                self.grow(self.calls.setdefault(place_in(call.get("index", place)), {"id": "", "name": "", "arguments": []}), call)
         if isinstance(old := delta.get("function_call"), dict):
             self.grow(self.calls.setdefault(0, {"id": str(old.get("name") or ""), "name": "", "arguments": []}), {"function": old})
 
@@ -189,7 +194,7 @@ def response_from_stream(raw: bytes) -> Answer:
 
 
 def grow_item(items: dict[int, Block], event: dict[str, Any], kind: str) -> None:
-    place = count(event.get("output_index"))
+    place = place_in(event.get("output_index"))
     if isinstance(item := event.get("item"), dict):
         items[place] = dict(item)
         return
@@ -219,13 +224,13 @@ def usage_of(usage: Any) -> dict[str, Any]:
     """In the words of the Messages API, whose `input_tokens` leave out what was read from the cache."""
     if not isinstance(usage, dict):
         return {}
-    asked = count(usage.get("prompt_tokens", usage.get("input_tokens")))
+    asked = tokens_in(usage.get("prompt_tokens", usage.get("input_tokens")))
     details = usage.get("prompt_tokens_details", usage.get("input_tokens_details"))
-    cached = min(count(details.get("cached_tokens")), asked) if isinstance(details, dict) else 0
-    written = min(count(details.get("cache_write_tokens")), asked - cached) if isinstance(details, dict) else 0
+    cached = min(tokens_in(details.get("cached_tokens")), asked) if isinstance(details, dict) else 0
+    written = min(tokens_in(details.get("cache_write_tokens")), asked - cached) if isinstance(details, dict) else 0
     return {
         "input_tokens": asked - cached - written,
-        "output_tokens": count(usage.get("completion_tokens", usage.get("output_tokens"))),
+        "output_tokens": tokens_in(usage.get("completion_tokens", usage.get("output_tokens"))),
         "cache_read_input_tokens": cached,
         "cache_creation_input_tokens": written,
         "service_tier": usage.get("service_tier") or "standard",

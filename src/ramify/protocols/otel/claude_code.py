@@ -23,6 +23,7 @@ from ramify.model.event import (
 from ramify.model.observation import Record
 from ramify.model.otel_event import SpanSeen
 from ramify.model.prices import Tokens
+from ramify.model.usage import money_in, tokens_in
 from ramify.protocols.anthropic.normal import read_part, read_use
 from ramify.protocols.claude.hooks import author_of
 from ramify.protocols.otel.request import moment
@@ -107,8 +108,8 @@ def tokens_of(attributes: Attributes) -> Tokens | None:
     found = [number(attributes.get(name)) for name in ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens")]
     if found[0] is None and found[1] is None:
         return None
-    given, output, cached, written = (one or 0 for one in found)
-    hour = min(number(attributes.get("cache_creation_1h_tokens")) or 0, written)
+    given, output, cached, written = map(tokens_in, found)
+    hour = min(tokens_in(number(attributes.get("cache_creation_1h_tokens"))), written)
     return Tokens(given, output, cached, written - hour, hour)
 
 
@@ -168,7 +169,7 @@ def requested(attributes: Attributes, record: Record, scope: Scope, at: int) -> 
 
 def cost_of(attributes: Attributes) -> int | None:
     micros = number(attributes.get("cost_usd_micros"))
-    return micros * 1000 if micros is not None else None
+    return money_in(micros * 1000) if micros is not None else None
 
 
 def tool_told(attributes: Attributes, record: Record, scope: Scope, at: int, ended: bool) -> list[Event]:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from ramify.model.otel_event import AGENT, LOOP, MODEL, NO_CONTENT, TOOL, WORKFLOW, SpanSeen
 from ramify.model.prices import Tokens
+from ramify.model.usage import money_in, tokens_in
 from ramify.protocols.otel import names
 from ramify.protocols.otel.content import content_of, prompt_of
 from ramify.protocols.otel.wire import WITHHELD, Read, number, parsed, real, text, truth
@@ -127,12 +128,11 @@ def tokens_of(read: Read) -> Tokens | None:
     given, output = number(read.means(names.INPUT)), number(read.means(names.OUTPUT))
     if given is None and output is None:
         return None
-    cached, written = number(read.means(names.CACHE_READ)) or 0, number(read.means(names.CACHE_WRITE)) or 0
-    bare = (given or 0) - cached - written
-    hour = min(number(read.means(names.CACHE_WRITE_1H)) or 0, written)
-    return Tokens((given or 0) if bare < 0 else bare, output or 0, cached, written - hour, hour)
+    cached, written, hour = (tokens_in(number(read.means(name))) for name in (names.CACHE_READ, names.CACHE_WRITE, names.CACHE_WRITE_1H))
+    bare = tokens_in(given) - cached - written
+    return Tokens(tokens_in(given) if bare < 0 else bare, tokens_in(output), cached, written - min(hour, written), min(hour, written))
 
 
 def cost_of(read: Read) -> int | None:
     cost = real(read.means(names.COST))
-    return round(cost * NANO) if cost is not None else None
+    return money_in(round(cost * NANO)) if cost is not None else None

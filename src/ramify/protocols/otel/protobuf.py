@@ -100,6 +100,10 @@ def _message(data: bytes, position: int, end: int, schema: str) -> Message:
             value, position = _number(data, position, tag & 7)
             if type == "time":
                 value = str(value)
+            elif type != "int":
+                continue
+        if value is None:
+            continue  # written in another way than its field is: passed over, as every reader of protobuf does
         if type in LISTS:
             found.setdefault(name, []).append(value)
         elif name:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ramify.model.ids import digest, observation_id
+from ramify.model.moment import LAST
 from ramify.model.observation import Record
 from ramify.protocols.otel import protobuf
 
@@ -170,9 +171,10 @@ def record(group: Group, items: list[bytes], signal: Signal, at: int, project: s
 def moment(nanoseconds: int | str) -> int:
     """Microseconds. JSON has a decimal string; some write a number."""
     try:
-        return max(int(nanoseconds), 0) // 1000
+        found = max(int(nanoseconds), 0) // 1000
     except ValueError:
         return 0
+    return found if found <= LAST else 0
 
 
 def identity(text: str, size: int) -> str:

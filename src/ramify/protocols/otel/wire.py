@@ -18,6 +18,7 @@ KINDS = {
 CODES = {"STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2}
 REMOTE = 0x200
 WITHHELD = "<REDACTED>"
+LARGEST = 2**63
 SERVER, CLIENT = 2, 3
 
 
@@ -156,14 +157,12 @@ def from_base64(text: str) -> bytes:
 
 
 def number(value: Any) -> int | None:
-    """A whole number; strings are meant as such where one is expected."""
-    if value is None or type(value) is int:
-        return value
+    """A whole number; strings are meant as such where one is expected. None for what no store can hold."""
     try:
-        found = float(value) if isinstance(value, float | str) and not str(value).lstrip("-").isdigit() else int(value)
-        return int(found)
+        found = int(float(value) if isinstance(value, float | str) and not str(value).lstrip("-").isdigit() else value)
     except (TypeError, ValueError, OverflowError):
         return None
+    return found if -LARGEST <= found < LARGEST else None
 
 
 def real(value: Any) -> float | None:
@@ -171,7 +170,7 @@ def real(value: Any) -> float | None:
         return None
     try:
         found = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return found if math.isfinite(found) else None
 

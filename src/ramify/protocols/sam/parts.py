@@ -16,7 +16,8 @@ from ramify.model.mesh_event import (
     ToolStarted,
 )
 from ramify.model.prices import Tokens
-from ramify.protocols.sam.wire import Json, count_at, list_at, storable, table_at, text_at, written
+from ramify.model.usage import tokens_in
+from ramify.protocols.sam.wire import Json, list_at, storable, table_at, text_at, written
 
 CHILD_ENDS = {"completed": "ok", "failed": "error", "rejected": "error", "canceled": "canceled"}
 NOTES = {
@@ -111,10 +112,10 @@ def arguments(asked: Json) -> bytes:
 
 def tokens_of(usage: Json) -> Tokens | None:
     if "input_tokens" in usage or "output_tokens" in usage:
-        cached = count_at(usage, "cached_input_tokens")
-        return Tokens(count_at(usage, "input_tokens"), count_at(usage, "output_tokens"), cached)
+        cached = tokens_in(usage.get("cached_input_tokens"))
+        return Tokens(tokens_in(usage.get("input_tokens")), tokens_in(usage.get("output_tokens")), cached)
     if "prompt_token_count" in usage or "candidates_token_count" in usage:
-        return Tokens(count_at(usage, "prompt_token_count"), count_at(usage, "candidates_token_count"))
+        return Tokens(tokens_in(usage.get("prompt_token_count")), tokens_in(usage.get("candidates_token_count")))
     return None
 
 
