@@ -23,7 +23,7 @@ demo: $(READY) $(PAGE)  ## a live multi-agent session on a throw-away store
 test: $(STAMP) lint $(PAGE)  ## everything, real clients and a real browser included
 	$(BIN)/python web/build.py test
 	$(BIN)/python -m tests.system
-	$(BIN)/python -m pytest -n 5 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 web: $(PAGE)            ## the page, built into the package
 
@@ -47,8 +47,9 @@ soak: $(STAMP)          ## kill -9 under load, many times; half an hour of rando
 	$(BIN)/python -m bench.a2a --open 300
 	$(BIN)/python -m bench.cluster
 
-fuzz: $(STAMP) $(FUZZ)  ## damaged recordings for every reader, a minute each; every path of the API, by its own description
+fuzz: $(STAMP) $(FUZZ)  ## damaged recordings for every reader, a minute each, twice; every path of the API, by its own description
 	$(BIN)/python -m tests.fuzz
+	$(BIN)/python -m tests.fuzz_guided $(FUZZ)
 	$(BIN)/python -m tests.fuzz_api $(FUZZ)/bin/schemathesis
 
 phoenix: $(STAMP)       ## what Arize Phoenix (850 MB, into the environment) shows of the spans that Ramify sends

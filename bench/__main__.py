@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from bench import a2a, emit, ingest, latency, mesh_questions, otlp, page, questions, scale
+from bench import a2a, emit, ingest, latency, mesh_questions, otlp, page, questions, scale, writers
 
 
 def main() -> None:
@@ -25,6 +25,8 @@ def main() -> None:
     mesh_questions.main()
     print("\nThe same traffic on every engine:\n", flush=True)
     scale.main(["--most", os.environ.get("MOST", "100000")])
+    print("\nWhat several writers on one store cost:\n", flush=True)
+    writers.main(["--requests", "800"])
     print("\nHow the page bears a tree of thirty thousand tasks, in Chromium:\n", flush=True)
     page.main()
     print("\nHow fast five years of transcripts are imported:\n", flush=True)

@@ -18,8 +18,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench.latency import at, free_port, process, title
+from bench.latency import at, process, title
 from bench.loops import run
+from bench.ports import free_port
 
 STREAMS = (1, 32, 200)
 EVENTS = 25

@@ -37,6 +37,10 @@ class Flatness:
         size = max(1, len(values) // 3)
         return median(values[:size]), median(values[size : 2 * size] or values), median(values[2 * size :] or values)
 
+    def now(self) -> str:
+        """Medians of the last minute: a sample is taken every five seconds."""
+        return ", ".join(f"{name} {median(values[-12:]):.0f}" for name, values in self.figures.items())
+
     def lines(self) -> list[str]:
         count = len(next(iter(self.figures.values()), []))
         return [f"medians of thirds, {count} samples: "] + [

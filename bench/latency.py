@@ -22,6 +22,7 @@ from rich.table import Table
 
 from bench.load import Times, measure
 from bench.loops import run
+from bench.ports import free_port
 
 CONNECTIONS = (1, 8, 32)
 SIZES = {"2 kB": (2_000, 400), "1 MB": (1_000_000, 60)}
@@ -93,12 +94,6 @@ def wait_for(port: int, seconds: float = 20.0) -> None:
             if time.monotonic() > end:
                 raise
             time.sleep(0.05)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def main(command: list[str] | None = None) -> None:

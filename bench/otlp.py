@@ -24,7 +24,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from rich.console import Console
 from rich.table import Table
 
-from bench.latency import free_port, title, wait_for
+from bench.latency import title, wait_for
+from bench.ports import free_port
 from bench.traffic import prose
 
 SPANS = 10_000

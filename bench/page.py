@@ -4,7 +4,6 @@ import gzip
 import itertools
 import json
 import random
-import socket
 import statistics
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from msgspec.structs import replace
 from playwright.sync_api import Page, sync_playwright
 
 from bench.big import CONVERSATION, root, write_tree
+from bench.ports import free_port
 from ramify.model.entity import Task
 from ramify.model.ids import short
 from ramify.model.link import Link
@@ -50,8 +50,7 @@ async () => {
 
 @contextmanager
 def serving(store: str) -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "ramify", "serve", "--store", store, "--port", str(port)]
     child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:

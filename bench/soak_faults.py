@@ -1,10 +1,11 @@
 """Half an hour of mixed load with random faults: every client gets what its upstream sent, nothing acknowledged is lost, nothing grows.
 
-    python -m bench.soak_faults [--minutes M] [--engine sqlite|postgres] [--width W] [--seed N]
+    python -m bench.soak_faults [--minutes M] [--engine sqlite|postgres] [--width W] [--unkilled M] [--seed N]
 
 Clients of three protocols, events, spans, pages, good and bad live readers, through a real `ramify serve`. Upstreams refuse, stall
-and cut; the server and its writer are paused and killed, the disk is full for a while, the database is killed. In the
-first half the server itself is not killed, so that its memory, files, threads and tasks can be compared with what they were.
+and cut; the server and its writer are paused and killed, the disk is full for a while, the database is killed. In the first
+half (or so many minutes) the server itself is not killed, so that its memory, files, threads and tasks can be compared with
+what they were; every ten minutes says what they are.
 Ends with status 1 at a broken promise.
 """
 
@@ -35,6 +36,7 @@ from tests import postgres
 
 DISK, MINUTE = 300 * 2**20, 7 * 2**20  # what a store takes of it anyway, and for each minute: it is full when somebody fills it, not before
 QUIET = (10.0, 30.0)  # seconds between two blows
+TOLD = 600.0  # seconds between two lines about memory
 LIMITS = ("--queue-bytes", "64MiB", "--spool-limit", "256MiB")
 
 
@@ -67,12 +69,12 @@ def engine(name: str, folder: Path, minutes: float) -> Iterator[tuple[str, Path 
         yield f"sqlite:{folder}/disk/soak.db", folder / "disk" if mounted else None, None
 
 
-async def live(world: World, minutes: float) -> None:
-    """Blow after blow; the second half begins with the first kill of the server."""
+async def live(world: World, minutes: float, unkilled: float) -> None:
+    """Blow after blow; what comes after the unkilled minutes begins with the first kill of the server."""
     began = time.monotonic()
     sampling = asyncio.create_task(sample(world))
     while (passed := time.monotonic() - began) < minutes * 60:
-        kills = passed > minutes * 30
+        kills = passed > unkilled * 60
         await asyncio.sleep(world.blows.source.uniform(*QUIET))
         name = "kill server" if kills and not world.blows.down.kills else world.blows.source.choice(world.blows.known(kills))
         await world.blows.strike(name)
@@ -84,6 +86,7 @@ async def live(world: World, minutes: float) -> None:
 
 async def sample(world: World) -> None:
     """Only of a server that was never killed: each begins anew."""
+    began = told = time.monotonic()
     while True:
         await asyncio.sleep(5)
         health = await world.server.ask("health")
@@ -91,6 +94,9 @@ async def sample(world: World) -> None:
             world.lost = max(world.lost, health["capture"]["lost"])
         if not world.blows.counts["kill server"]:
             await world.flat.add(world.server)
+            if (now := time.monotonic()) - told > TOLD:
+                told = now
+                print(f"{now - began:6.0f} s  {world.flat.now()}", flush=True)
 
 
 async def ended(world: World) -> None:
@@ -118,7 +124,7 @@ async def soak(arguments: argparse.Namespace, folder: Path, store: str, disk: Pa
         for part in (world.clients, world.reporters, world.onlookers):
             part.start()
         try:
-            await live(world, arguments.minutes)
+            await live(world, arguments.minutes, arguments.minutes / 2 if arguments.unkilled is None else arguments.unkilled)
             await ended(world)
         finally:
             server.end_anyway()
@@ -140,7 +146,7 @@ def checked(world: World, folder: Path, store: str) -> list[str]:
 
 
 def report(world: World, arguments: argparse.Namespace, checks: list[str]) -> None:
-    print(f"\n{arguments.engine}, {arguments.minutes:.0f} minutes, seed {arguments.seed}, {os.cpu_count()} cores, {platform.platform()}, Python {platform.python_version()}")
+    print(f"\n{arguments.engine}, {arguments.minutes:.0f} minutes, width {arguments.width}, seed {arguments.seed}, {os.cpu_count()} cores, {platform.platform()}, Python {platform.python_version()}")
     print(f"blows: {dict(world.blows.counts)}")
     print(f"clients: {dict(world.clients.counts)}")
     print(f"reporters sent again: {world.reporters.again}; questions: {dict(world.onlookers.asked)}; readers that loaded anew: {world.onlookers.resyncs}")
@@ -154,6 +160,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--engine", choices=("sqlite", "postgres"), default="sqlite")
     parser.add_argument("--width", type=int, default=10, help="sessions side by side")
+    parser.add_argument("--unkilled", type=float, metavar="MINUTES", help="before the server itself is killed for the first time: half of them if it is not said")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}", flush=True)

@@ -5,7 +5,6 @@ import json
 import os
 import random
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from typing import Any
 
 import aiohttp
 
+from bench.ports import free_port
 from ramify.demo.scenario import play
 from ramify.demo.upstream import Upstream
 from ramify.storage.sqlite import open_sqlite
@@ -46,11 +46,6 @@ def status_of(work: Coroutine[Any, Any, None], log: Path | None = None) -> int:
             print(log.read_text(errors="replace")[-3000:], file=sys.stderr)
         return 1
     return 0
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 class Server:

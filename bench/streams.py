@@ -19,8 +19,9 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.flatness import of_process
-from bench.latency import at, free_port, process, title
+from bench.latency import at, process, title
 from bench.loops import run
+from bench.ports import free_port
 from bench.traffic import prose
 from bench.traffic import stream as told
 

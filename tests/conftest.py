@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,9 @@ SLOW = {
     "test_lists", "test_retention", "test_order_stories", "test_copying", "test_kill", "test_mistakes", "test_cases", "test_claude_sources",
 }  # fmt: skip
 """Folders and files that take long: who begins with them does not end with one of them."""
+
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # run in the background, a shell has it ignored, and so would whoever is to be interrupted
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -90,7 +90,7 @@ def names_of(case: str) -> frozenset[str]:
 def cases_for(store: Store) -> tuple[str, ...]:
     """Of every kind one where each takes seconds, some where each takes one."""
     engine = store.url.partition(":")[0]
-    return CASES[:: {"clickhouse": 7, "postgresql": 3}.get(engine, 1)]
+    return CASES[:: {"clickhouse": 7, "postgresql": 3, "sqlite": 2}.get(engine, 1)]
 
 
 def going(store: Store, ids: frozenset[str], before: int = 0) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from ramify.model.prices import Tokens
 from ramify.pipeline import Pipeline
 from ramify.rebuild import rebuild
 from ramify.spool import Spool
+from ramify.storage.base import StoreDown
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from ramify.writer import RemotePipeline, send_frame, serve_writer
 from tests.contracts.engines import derived, difference
@@ -197,6 +198,49 @@ def test_closing_while_the_store_is_away_leaves_everything_in_the_spool(world: W
     assert later.stored() == ids(turns(10))
     later.pipeline.close()
     later.store.close()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_store_that_hangs_holds_nothing_up_and_gets_everything_once(world: World, monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
+    seen, going_on, safe, take = turns(6), threading.Event(), list[int](), world.ingest.take
+
+    def hanging(batch: Sequence[Observation]) -> int:
+        if not going_on.is_set():
+            going_on.wait(30)
+            if fails:
+                raise StoreDown("the connection broke")
+        return take(batch)
+
+    monkeypatch.setattr(pipeline, "HANG_SECONDS", 0.3)
+    monkeypatch.setattr(world.ingest, "take", hanging)
+    world.pipeline.on_safe = safe.append
+    world.pipeline.start()
+    world.put(seen[:4])
+    until(lambda: len(world.spool) == 4)
+    world.put(seen[4:8])
+    until(lambda: len(world.spool) == sum(safe) == 8)
+    lag = time.time_ns() // 1_000_000 - seen[0].at // 1000
+    assert abs(int(str(world.pipeline.state()["lag_ms"])) - lag) < 5000  # of the first in the spool
+    assert "has not answered" in str(world.pipeline.state()["problem"])
+    going_on.set()
+    world.put(seen[8:])
+    assert world.pipeline.flush()
+    assert (world.stored(), sum(safe), world.pipeline.stored, world.pipeline.lost) == (ids(seen), len(seen), len(seen), 0)
+    state = world.pipeline.state()
+    assert (state["captured"], state["exchanges"], state["lag_ms"], world.pipeline.commits > 0) == (len(seen), 6, 0, True)
+
+
+def test_closing_while_the_store_hangs_leaves_everything_in_the_spool(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    going_on = threading.Event()
+    monkeypatch.setattr(pipeline, "HANG_SECONDS", 0.3)
+    monkeypatch.setattr(world.ingest, "take", lambda batch: going_on.wait(30) and 0)
+    world.pipeline.start()
+    world.put(turns(3))
+    began = time.monotonic()
+    assert not world.pipeline.close()
+    assert time.monotonic() - began < 5
+    assert len(world.spool) == 6
+    going_on.set()
 
 
 def test_put_takes_what_fits_and_counts_the_rest(tmp_path: Path) -> None:

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
+from bench.ports import free_port
 from ramify.model.observation import Record
 from ramify.recording import place_of, server_of
 from ramify.settings import load
 from ramify.storage.sqlite import open_sqlite
 from tests.cli.test_main import SOURCE, environment
-from tests.peers.served import free_port, serve
+from tests.peers.served import serve
 
 CASE = Path(__file__).parent / "cases" / "claude" / "background" / "sdk_messages.jsonl"
 LINES = CASE.read_text().splitlines()

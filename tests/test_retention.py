@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from bench.traffic import traffic
 from ramify.app import Ramify
 from ramify.cli.main import main
 from ramify.diagnosis import checks
 from ramify.event_log import EventLog
 from ramify.forgetting import UNSWEPT, forgotten, notes
+from ramify.indexing import Indexer
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
 from ramify.model.entity import Conversation, Task
@@ -73,6 +75,42 @@ def test_the_oldest_go_until_the_store_is_small_enough(tmp_path: Path) -> None:
     assert left == words[-len(left) :]
     store.close()
     empty.close()
+
+
+def short(number: int) -> list[Any]:
+    """A conversation of a single call; the first is the oldest."""
+    return [replace(seen, at=seen.at + number * 1_000_000) for seen in secret(f"brief{number:03}")[:2]]
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if ENGINES[name].lasting])
+def test_no_more_goes_than_must_and_a_second_time_nothing(engine: str, tmp_path: Path) -> None:
+    """Where room that was given up stays in the files, what counts is what is stored."""
+    if ENGINES[engine].missing:
+        pytest.skip(ENGINES[engine].missing)
+    store = ENGINES[engine].open(tmp_path)
+    told(store, [seen for batch in traffic(200, turns=5, width=1) for seen in batch])
+    Indexer(store).catch_up()
+    store.shrink()
+    bound = int(0.8 * store.in_use())
+    first = keeper(store).prune(Kept(max_size=bound), False, quiet)
+    assert 0.8 * bound < first["in_use"] <= bound
+    assert store.search.indexed() == store.seq()
+    assert 0 < len(first["forgotten"]) <= 0.2 * 40 / 0.8 + 2
+    for _ in range(2):
+        again = keeper(store).prune(Kept(max_size=bound), False, quiet)
+        assert (again["forgotten"], again["in_use"] <= bound) == ([], True)
+    store.close()
+
+
+def test_short_conversations_count_for_what_they_take(tmp_path: Path) -> None:
+    """A long one repeats its beginning with every request: by what was seen, all short ones together would be nothing."""
+    store = open_sqlite(f"sqlite:{tmp_path}/store.db")
+    told(store, [seen for number in range(150) for seen in short(number)])
+    told(store, [seen for batch in traffic(120, turns=60, width=2) for seen in batch])
+    bound = int(0.9 * store.in_use())
+    answer = keeper(store).prune(Kept(max_size=bound), False, quiet)
+    assert 0.8 * bound < answer["in_use"] <= bound
+    store.close()
 
 
 def test_room_that_could_not_be_given_back_is_given_back_later(tmp_path: Path) -> None:
@@ -173,6 +211,8 @@ def test_the_command_forgets_and_lists_what_it_forgot(tmp_path: Path, capsys: py
     assert main(["prune", "--store", url]) != 0
     assert main(["prune", "--older-than", "1d", "--store", url]) == 0
     assert "1 conversation forgotten: 16 observations" in capsys.readouterr().out
+    assert main(["prune", "--max-size", "1GiB", "--store", url]) == 0
+    assert "what is stored now takes " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("engine", ENGINES)

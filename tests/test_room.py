@@ -7,7 +7,7 @@ from ramify.diagnosis import checks
 from ramify.room import LITTLE, Room, notices
 from ramify.settings import load
 from ramify.spool import Spool
-from ramify.wiring import spool_folder
+from ramify.spools import spool_folder
 from tests.test_spool import record
 
 GIB = 2**30

@@ -2,6 +2,8 @@
 
 import os
 import re
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,16 +13,18 @@ from msgspec.structs import replace
 from ramify.diagnosis import checks
 from ramify.indexing import Indexer
 from ramify.ingest import Ingest
+from ramify.served import open_served
 from ramify.settings import load
 from ramify.standing import MANY_PARTS, Standing, trouble
+from ramify.storage import postgres_steps, schema
 from ramify.storage.base import About, Store
 from tests.contracts.engines import ENGINES, seen_stories
 from tests.test_following import until
 
 SAID = {
-    "sqlite": r"SQLite 3\.\d+\.\d+, \d+ MiB",
-    "postgres": r"PostgreSQL \d+\.\d+.*, \d+ MiB; \d+ tables of days; servers hear of each other at once",
-    "clickhouse": r"ClickHouse \d+\.\d+\.[\d.]+, \d+ MiB; \d+ parts, at most \d+ in one partition; \d+ merges under way",
+    "sqlite": rf"SQLite 3\.\d+\.\d+, schema {len(schema.STEPS)}, \d+ MiB",
+    "postgres": rf"PostgreSQL \d+\.\d+.*, schema {len(postgres_steps.STEPS)}, \d+ MiB; \d+ tables of days; servers hear of each other at once",
+    "clickhouse": r"ClickHouse \d+\.\d+\.[\d.]+, schema 4, \d+ MiB; \d+ parts, at most \d+ in one partition; \d+ merges under way",
 }
 
 
@@ -59,6 +63,25 @@ def test_doctor_says_what_the_engine_says(engine: str, store: Store, monkeypatch
     assert known is not None
     assert (known["log"], known["indexed"], known["version"]) == (20, 20, store.about().version)
     assert standing.bytes() > 0
+    standing.close()
+
+
+def test_figures_stay_fresh_for_as_long_as_somebody_asks(tmp_path: Path) -> None:
+    """A monitor asks once a minute: it must not get what was true a minute ago."""
+    store = ENGINES["sqlite"].open(tmp_path)
+    standing = Standing(store, seconds=0.2)
+    until(lambda: standing.engine() is not None)
+    Ingest(store).step(seen_stories()[:20])
+    time.sleep(1.0)  # nobody asks
+    known = standing.engine()
+    assert known is not None
+    assert (known["log"], known["age_s"] < 1) == (20, True)
+    standing.close()
+    time.sleep(0.5)
+    old = standing.engine()
+    assert old is not None
+    assert old["age_s"] >= 0.5  # whoever gets old figures is told how old they are
+    store.close()
 
 
 def test_what_clickhouse_does_not_show_is_left_out(tmp_path: Path) -> None:
@@ -76,7 +99,15 @@ def test_what_clickhouse_does_not_show_is_left_out(tmp_path: Path) -> None:
 
 
 def test_what_needs_an_operator_is_a_warning() -> None:
-    well = About(engine="ClickHouse", version="26.9", parts=900, most_parts=MANY_PARTS, shards=2, replicas=4, answering=4)
+    well = About(engine="ClickHouse", version="26.9", schema=4, parts=900, most_parts=MANY_PARTS, shards=2, replicas=4, answering=4)
     assert trouble(well) is None
-    for worse in (replace(well, most_parts=MANY_PARTS + 1), replace(well, answering=3), About(engine="PostgreSQL", version="15", notices=False)):
+    for worse in (replace(well, most_parts=MANY_PARTS + 1), replace(well, answering=3), About(engine="PostgreSQL", version="15", schema=9, notices=False)):
         assert trouble(worse) is not None
+
+
+async def test_nothing_of_a_server_that_was_closed_goes_on(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    served = open_served(load({"store": f"sqlite:{tmp_path}/store.db"}, {}))
+    assert (await served.beat()).seq == 0
+    served.close()
+    until(lambda: not {thread for thread in threading.enumerate() if thread.name.startswith("ramify")} - before)

@@ -4,6 +4,7 @@ and no question to it for each request. While the store is away, what was known 
 import asyncio
 import hmac
 import logging
+import threading
 import time
 from collections.abc import Callable
 
@@ -39,7 +40,9 @@ class Access:
         self._tokens: dict[bytes, Token] = {}
         self._logins: dict[str, Login] = {}
         self._read_at = float("-inf")
+        self._lock = threading.Lock()
         self._reading: asyncio.Task[None] | None = None
+        self._began = 0.0
         self._away = False
 
     # -- tokens --------------------------------------------------------------------------------------------------------
@@ -109,8 +112,9 @@ class Access:
         if time.monotonic() - self._read_at < FRESH_SECONDS:
             return
         if self._reading is None or self._reading.done():
-            self._reading = asyncio.create_task(asyncio.to_thread(self.read))
-        done, _ = await asyncio.wait({self._reading}, timeout=PATIENCE_SECONDS)
+            self._reading, self._began = asyncio.create_task(asyncio.to_thread(self.read)), time.monotonic()
+        left = self._began + PATIENCE_SECONDS - time.monotonic()  # of one that hangs everybody but the first knows
+        done, _ = await asyncio.wait({self._reading}, timeout=max(0.0, left))
         for reading in done:
             reading.result()
 
@@ -126,7 +130,9 @@ class Access:
         known: dict[bytes, Token] = {}
         for token in tokens:
             known |= {digest: token for digest in (token.digest, token.earlier) if digest}
-        self._tokens, self._logins, self._read_at, self._away = known, logins, asked_at, False
+        with self._lock:
+            if asked_at >= self._read_at:  # else somebody has asked after us, and knows better
+                self._tokens, self._logins, self._read_at, self._away = known, logins, asked_at, False
 
 
 def is_guarded(settings: Settings) -> bool:

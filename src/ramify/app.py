@@ -33,11 +33,12 @@ from ramify.query.service import Answer, Questions
 from ramify.rebuild import rebuild
 from ramify.scopes import told_conversation
 from ramify.settings import Settings, load
+from ramify.spools import Drained, drain_spools, waiting
 from ramify.storage.base import Store, StoreDown
 from ramify.storage.sealing import rekey
 from ramify.tokens import TokenDesk
 from ramify.upgrading import OLDER, is_outdated
-from ramify.wiring import bounds_of, bring_up, drain_spool, now, open_store, prices_of, rules_of, taken_by, waiting
+from ramify.wiring import bounds_of, bring_up, make_ingest, now, open_store, prices_of, rules_of, taken_by
 from ramify.wiring import watched as watched
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 Tell = Callable[[Answer], None]
 log = logging.getLogger("ramify")
+PATIENCE = 5.0  # seconds, for servers that are about to store what waits in their spools
 
 
 class Ramify:
@@ -80,7 +82,7 @@ class Ramify:
     def ingest(self) -> Ingest:
         if self._ingest is None:
             self.bring_up()
-            self._ingest = Ingest(self.store, self.rules, self.prices, redaction=Cleaner())
+            self._ingest = make_ingest(self.store, self.rules, self.prices, redaction=Cleaner())
         return self._ingest
 
     @property
@@ -221,12 +223,11 @@ class Ramify:
 
         self.bring_up()
         with taken_by(self.store):
-            if not dry_run:
-                drain_spool(self.settings, self.ingest)
+            drained = drain_spools(self.settings, self.ingest, PATIENCE) if not dry_run else Drained()
             answer = act(Keeper(self.store, self.rules, self.prices, by))
         if not dry_run:
             self._index()
-        return {**answer, "seq": self.store.seq()}
+        return {**answer, "waiting": drained.waiting, "seq": self.store.seq()}
 
     def redact(self, sought: Answer, dry_run: bool, progress: Progress, by: str = "command") -> Answer:
         """Out of everything stored: what today's rules find, or what was sought, by `rules`, `patterns` and `texts`."""
@@ -239,10 +240,10 @@ class Ramify:
             return {**look(self.store, order, progress), "dry_run": True}
         self.bring_up()
         with taken_by(self.store):
-            drain_spool(self.settings, self.ingest)
+            drain_spools(self.settings, self.ingest, PATIENCE)
             answer = redact(self.store, self.rules, self.prices, order, progress)
         self._index()
-        return {**answer, "dry_run": False, "waiting": waiting(self.settings), "seq": self.store.seq()}
+        return {**answer, "dry_run": False, "waiting": waiting(self.settings, self.store), "seq": self.store.seq()}
 
     def rekey(self) -> Answer:
         with taken_by(self.store):
@@ -254,17 +255,21 @@ class Ramify:
 
         return {"items": redacted(self.store), "next": None, "seq": self.store.seq()}
 
-    def reconcile(self, agents: dict[str, str] | None = None) -> Answer:
-        """Asks the agents about every open task: of the event log, and of A2A agents that were named."""
+    def reconcile(self, settings: Settings | None = None) -> Answer:
+        """Asks the agents that were named about every open task: of the event log, and of A2A agents."""
         from ramify.reconciling.alone import alone
 
         events = EventLog(self.store, self._commit, self.project, now, bounds_of(self.settings))
-        return asyncio.run(alone(self.ingest, self.reconciler(events, agents), now))
+        return asyncio.run(alone(self.ingest, self.reconciler(events, settings), now))
 
-    def reconciler(self, events: EventLog, agents: dict[str, str] | None = None) -> "Reconciler":
+    def reconciler(self, events: EventLog, settings: Settings | None = None) -> "Reconciler":
+        from ramify.access import is_guarded
+        from ramify.reconciling.addresses import Addresses
         from ramify.reconciling.run import Reconciler
 
-        return Reconciler(self.store, events, events.project, now, self.settings.a2a if agents is None else agents, os.environ)
+        given = settings or self.settings
+        near = not is_guarded(given) and self.store.url.startswith(("sqlite:", "memory:"))  # a database server is everybody's
+        return Reconciler(self.store, events, events.project, now, Addresses(given.a2a, given.agent, near), os.environ)
 
     def _commit(self, batch: Sequence[Observation]) -> None:
         self._take(list(batch))
@@ -273,6 +278,12 @@ class Ramify:
         from ramify.diagnosis import checks
 
         return list(checks(self.store, self.settings))
+
+
+def doctor(settings: Settings) -> list[Answer]:
+    from ramify.diagnosis import examine
+
+    return examine(settings)
 
 
 @contextmanager
@@ -289,7 +300,7 @@ def hearing(wanted: dict[str, Any]) -> Iterator["Receiver"]:
 
 
 def copy_store(source: str, target: str, progress: Progress, plain: bool = False, noted: Noted | None = None) -> Answer:
-    """The source stays as it is, but for a line of its audit; `plain`: the target is not encrypted, although there is a key."""
+    """The source stays as it is, but for what waited for it and a line of its audit; `plain`: the target is not encrypted, although there is a key."""
     if source == target:
         raise UserMistake("a store cannot be copied onto itself", "name another store as TO")
     settings = load({"store": target}, os.environ)
@@ -297,13 +308,24 @@ def copy_store(source: str, target: str, progress: Progress, plain: bool = False
     try:
         other = open_store(target, seal=not plain)
         try:
+            left = drained_first(one, replace(settings, store=source))
             said = is_noted(one, noted) if noted is not None else True
             with taken_by(other):
-                return {**copy(one, other, rules_of(settings), prices_of(settings), progress), "noted": said}
+                answer = copy(one, other, rules_of(settings), prices_of(settings), progress)
+            return {**answer, "waiting": left, "verified": answer["verified"] and not left, "noted": said}
         finally:
             other.close()
     finally:
         one.close()
+
+
+def drained_first(store: Store, settings: Settings) -> int:
+    """What waits on this machine for the store that is copied belongs to it; how much still waits."""
+    try:
+        return drain_spools(settings, make_ingest(store, rules_of(settings), prices_of(settings), redaction=Cleaner()), PATIENCE).waiting
+    except StoreDown as problem:
+        log.warning("what waits for %s cannot be stored: %s", store.url, problem)
+        return waiting(settings, store)
 
 
 def is_noted(store: Store, noted: Noted) -> bool:

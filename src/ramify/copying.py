@@ -6,6 +6,7 @@ only what is new. So a running server can move: copy, start it on the new store,
 
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import takewhile
 from typing import Any
 
@@ -18,9 +19,10 @@ from ramify.model.observation import Correction, Observation
 from ramify.model.token import FACT, later
 from ramify.rebuild import differences
 from ramify.redaction import RULES
-from ramify.storage.base import Store
+from ramify.storage.base import Overtaken, Store
 
-BATCH = 200
+BATCH = 1024  # where each commit is dear, larger ones are cheaper
+BATCH_BYTES = 16 * 2**20
 OWN = (
     "identity", "raw_bytes", "outdated", "indexed", "last_seq", "unswept", "unwiped", "sealing", "lease:", "copied:", "server:", "login:", "views", "layout", "totals",
 )  # facts about a store itself
@@ -52,21 +54,27 @@ def copy(source: Store, target: Store, rules: Rules, prices: Prices, progress: P
     _copy_facts(source, target)
     _oldest_rules(source, target)
     taken = 0
-    batch: list[Observation] = []
-    for seq, seen in _until(source, after, total):
-        batch.append(seen)
-        if len(batch) >= BATCH or seq >= total:
-            taken += ingest.take(batch)
+    for seq, batch in _batches(source, after, total):
+        taken += ingest.take(batch)
+        with suppress(Overtaken):  # the next one says more
             target.set_fact(mark, seq)
-            progress(seq, total)
-            batch = []
-    taken += ingest.take(batch) if batch else 0
-    return {"copied": taken, **verify(source, target, total)}
+        progress(seq, total)
+    return {"copied": taken, **verify(source, target, total, progress)}
 
 
-def _until(source: Store, after: int, last: int) -> Iterator[tuple[int, Observation]]:
-    """What was there when we began: a source that is written to would never come to an end."""
-    return takewhile(lambda one: one[0] <= last, source.observations(after))
+def _batches(source: Store, after: int, last: int) -> Iterator[tuple[int, list[Observation]]]:
+    """Up to which number, and what was there when we began: a source that is written to would never come to an end."""
+    batch: list[Observation] = []
+    size = reached = 0
+    for seq, seen in takewhile(lambda one: one[0] <= last, source.observations(after)):
+        if batch and (len(batch) >= BATCH or size > BATCH_BYTES):
+            yield reached, batch
+            batch, size = [], 0
+        batch.append(seen)
+        size += len(getattr(seen, "body", b""))
+        reached = seq
+    if batch:
+        yield reached, batch
 
 
 def _copy_facts(source: Store, target: Store) -> None:
@@ -88,18 +96,20 @@ def _oldest_rules(source: Store, target: Store) -> None:
         target.set_fact(RULES, int(given or 0))
 
 
-def verify(source: Store, target: Store, last: int) -> dict[str, Any]:
+def verify(source: Store, target: Store, last: int, progress: Progress) -> dict[str, Any]:
     """The target holds every observation of the source up to there, byte for byte. Where it holds no other, rows are compared as
     well: they differ only where the source was derived by another version, or with other prices."""
     wanted, found = Sum(), Sum()
     missing: list[str] = []
-    for _, seen in _until(source, 0, last):
-        wanted.add(seen)
-        there = target.observation(seen.id)
-        if there is None:
-            missing.append(seen.id)
-        else:
-            found.add(there)
+    for seq, batch in _batches(source, 0, last):
+        there = target.seen([seen.id for seen in batch])
+        for seen in batch:
+            wanted.add(seen)
+            if seen.id in there:
+                found.add(there[seen.id])
+            else:
+                missing.append(seen.id)
+        progress(seq, last)
     alone = target.count("observations") == wanted.count == source.count("observations")
     moved = differences(source, target)[0] if alone else []
     same = not missing and str(wanted) == str(found)

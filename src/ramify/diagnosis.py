@@ -1,25 +1,30 @@
 """`ramify doctor`: what is checked, what was found, and what to do about it."""
 
 import os
+import shlex
 import shutil
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
+from glob import escape
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from ramify.capture.redact import VERSION
+from ramify.model.mistake import UserMistake
 from ramify.redaction import RULES
 from ramify.room import LITTLE, is_nearly, part
 from ramify.settings import Settings
 from ramify.spool import glance
+from ramify.spools import spool_folders
 from ramify.standing import BEHIND, behind, described, trouble
 from ramify.storage.base import Store, StoreDown
-from ramify.storage.schema import STEPS
-from ramify.storage.sealing import INDEX_VARIABLE, VARIABLE, is_indexed
+from ramify.storage.private import others_read
+from ramify.storage.sealing import INDEX_VARIABLE, VARIABLE
 from ramify.upgrading import OLDER, deriving_notice, is_outdated, share_done
-from ramify.wiring import spool_folder
+from ramify.wiring import open_store
 
 Check = dict[str, Any]
 EXPORTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -30,16 +35,40 @@ def found(check: str, status: str, message: str, hint: str = "") -> Check:
     return {"check": check, "status": status, "message": message, "hint": hint or None}
 
 
+def examine(settings: Settings) -> list[Check]:
+    """Also of a store that cannot be opened: then it is the more worth knowing what waits in the spool."""
+    try:
+        store = open_store(settings.store)
+    except UserMistake as problem:
+        return [found("store", "fail", problem.message, problem.hint), *around(settings)]
+    try:
+        return list(checks(store, settings))
+    finally:
+        store.close()
+
+
 def checks(store: Store, settings: Settings) -> Iterator[Check]:
+    """A store that goes away meanwhile ends what is asked of it, and nothing else."""
+    with suppress(StoreDown):
+        yield from inside(store, settings)
+    yield from around(settings, store)
+
+
+def inside(store: Store, settings: Settings) -> Iterator[Check]:
     yield _store(store)
     yield from _engine(store)
     yield from _rows(store)
     yield from _space(store)
     yield from _size(store, settings)
-    yield from _spool(settings)
+    yield from _private(store, settings)
     yield _encryption(store)
     yield _redaction(store)
     yield _unreadable(store)
+
+
+def around(settings: Settings, store: Store | None = None) -> Iterator[Check]:
+    """What can be told without the store."""
+    yield from _spool(settings, store)
     yield _server(settings)
     yield _upstream(settings)
     yield _client(settings)
@@ -50,13 +79,14 @@ def checks(store: Store, settings: Settings) -> Iterator[Check]:
 def _store(store: Store) -> Check:
     try:
         state = store.check()
+        held = f"{store.count('calls')} calls, log at {store.seq()}" if state == "ok" else ""
     except StoreDown as problem:
-        return found("store", "fail", f"{store.url}: {problem}", "restore it from a copy; the spool beside it is kept")
+        hint = "restore it from a copy; the spool beside it is kept" if store.path else "is the server up? What is captured meanwhile waits in the spool"
+        return found("store", "fail", f"{store.url}: {problem}", hint)
     if state != "ok":
         hint = "copy the file away, then: ramify rebuild" if store.path else "that is for whoever runs the server"
         return found("store", "fail", f"{store.url} is damaged: {state}", hint)
-    count = store.count("calls")
-    return found("store", "ok", f"{store.url} opens, schema {len(STEPS)}, {count} calls, log at {store.seq()}")
+    return found("store", "ok", f"{store.url} opens, {held}")
 
 
 def _engine(store: Store) -> Iterator[Check]:
@@ -102,18 +132,19 @@ def _size(store: Store, settings: Settings) -> Iterator[Check]:
         yield found("size", "ok", text)
 
 
-def _spool(settings: Settings) -> Iterator[Check]:
-    folder = spool_folder(settings)
-    if folder is None or not folder.exists():
+def _spool(settings: Settings, store: Store | None) -> Iterator[Check]:
+    """Those of servers on other ports as well."""
+    folders = known_folders(settings, store)
+    if not folders:
         return
     try:
-        waiting, lost = glance(folder)
+        waiting, lost = map(sum, zip(*map(glance, folders), strict=True))
+        taken = max(sum(path.stat().st_size for path in folder.glob("*.segment")) for folder in folders)
     except OSError as problem:
-        yield found("spool", "fail", f"{folder} cannot be used: {problem.strerror}", "check its permissions")
+        yield found("spool", "fail", f"{problem.filename or folders[0]} cannot be used: {problem.strerror}", "check its permissions")
         return
     if lost:
         yield found("losses", "warn", f"{lost} observations were lost for want of room", "raise --spool-limit, free space")
-    taken = sum(path.stat().st_size for path in folder.glob("*.segment"))
     if is_nearly(taken, settings.spool_limit):
         yield found("spool", "warn", f"the spool has {part(taken, settings.spool_limit)}", "find out why the store is away, or raise --spool-limit")
     if waiting:
@@ -122,10 +153,31 @@ def _spool(settings: Settings) -> Iterator[Check]:
         yield found("spool", "ok", "nothing waits in the spool")
 
 
+def known_folders(settings: Settings, store: Store | None) -> list[Path]:
+    """While the store is away, those that its address names; an address that cannot be read has none."""
+    try:
+        return spool_folders(settings, store)
+    except StoreDown:
+        return spool_folders(settings)
+    except ValueError:
+        return []
+
+
+def _private(store: Store, settings: Settings) -> Iterator[Check]:
+    """Whoever started with an older version has files that everybody on the machine may read."""
+    beside = Path(store.path).parent.glob(f"{escape(Path(store.path).name)}*") if store.path else ()
+    open_to_others = sorted(path for path in {*beside, *spool_folders(settings, store)} if others_read(path))
+    if open_to_others:
+        named = " ".join(shlex.quote(str(path)) for path in open_to_others)
+        yield found("privacy", "warn", f"others on this machine can read {open_to_others[0].name} and what is beside it", f"chmod -R go-rwx {named}")
+    elif store.path:
+        yield found("privacy", "ok", "nobody else on this machine can read the store")
+
+
 def _encryption(store: Store) -> Check:
     if store.sealer is None:
         return found("encryption", "ok", "bodies are not encrypted by Ramify", f"to encrypt what comes from now on, set {VARIABLE}_FILE")
-    if is_indexed(store, os.environ):
+    if store.search.fed:
         return found("encryption", "ok", f"bodies are encrypted; their words are in the search index in clear ({INDEX_VARIABLE})")
     return found("encryption", "ok", "bodies are encrypted; what comes is not in the search index, which would hold words in clear", f"to search all the same: {INDEX_VARIABLE}=yes")
 

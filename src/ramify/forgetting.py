@@ -23,14 +23,15 @@ from ramify.linking.world import Rules
 from ramify.model.audit import is_audit
 from ramify.model.entity import TABLES, Call, Entity
 from ramify.model.moment import iso
-from ramify.model.observation import Correction, Observation
+from ramify.model.observation import Correction, Observation, Response
 from ramify.rebuild import Progress, check_none_forgotten, moved_keys, replay, side_by_side
 from ramify.storage.base import Changes, Ref, Store, StoreDown
 from ramify.storage.sqlite import Sqlite
-from ramify.storage.sweeping import sweep
+from ramify.storage.sweeping import Marks, sweep
 
 log = logging.getLogger("ramify")
 FORGOTTEN = "forgotten:"
+ROWS = 1000  # bytes, about: what follows from an observation
 UNSWEPT = "unswept"  # a fact, from when something is forgotten until its pieces and pages are gone as well
 
 
@@ -97,12 +98,16 @@ class Going:
 
 
 def weigh(store: Store) -> dict[str, int]:
-    """How many bytes were seen of each conversation and session."""
+    """How many bytes came with each conversation and session. Not how many were seen: a long one repeats its own beginning."""
     belonging, found = Belonging(store), dict[str, int]()
-    for _, seen in store.observations():
+    brought = Marks(store).brought()
+    at, size = 0, 0
+    for seq, seen in store.observations():
+        while at < seq:
+            at, size = next(brought, (seq, 0))
         owners = belonging.of(seen)
         for id in owners:
-            found[id] = found.get(id, 0) + len(getattr(seen, "body", b"")) // len(owners)
+            found[id] = found.get(id, 0) + (ROWS + (size if at == seq else 0)) // len(owners)
     return found
 
 
@@ -278,6 +283,24 @@ def note_shape(id: str, note: Note) -> dict[str, Any]:
 def forgotten(store: Store) -> set[str]:
     """What must not come back by itself."""
     return {id for id, note in notes(store) if not note.back}
+
+
+def awaited(store: Store, late: Sequence[Observation]) -> list[Observation]:
+    """Of what waited on a disk, what was not forgotten after it was seen. An answer whose request is nowhere, neither stored nor
+    waiting with it, is not either, where anything was forgotten since: that may be what it answers."""
+    gone = {id: note.at for id, note in notes(store) if not note.back}
+    last = max(gone.values(), default=0)
+    belonging, owners, found = Belonging(store), dict[str, frozenset[str]](), list[Observation]()
+    for seen in late:
+        if seen.at < last:
+            request = seen.request if isinstance(seen, Response) else ""
+            owners[seen.id] = told = owners.get(request) or belonging.of(seen)
+            lone = bool(request) and not told and request not in owners and bool(store.missing([request]))
+            since = frozenset(id for id in told if gone.get(id, 0) > seen.at)
+            if lone or Wish(since).takes(seen, told):
+                continue
+        found.append(seen)
+    return found
 
 
 def brought_back(store: Store, ids: Sequence[str], at: int) -> None:

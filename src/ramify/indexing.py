@@ -1,7 +1,6 @@
 """Fills the full-text index behind the writer, from the log: people's and agents' words, tool inputs and results."""
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +19,6 @@ from ramify.protocols.anthropic.normal import blocks_of, normal_text, result_tex
 from ramify.protocols.claude import decode as claude
 from ramify.protocols.model_api import is_model_call, messages_of, read_answer
 from ramify.storage.base import Store, StoreDown, Words
-from ramify.storage.sealing import is_indexed
 from ramify.storage.wording import project_word
 
 LONGEST = 200_000  # characters of one text; the rest of a giant result is found by looking, not by searching
@@ -169,7 +167,7 @@ class Indexer:
         return count
 
     def _stretch(self, limit: int) -> int:
-        if not is_indexed(self.store, os.environ):
+        if not self.store.search.fed:
             return 0
         if not is_current(self.store):
             self.store.search.clear()

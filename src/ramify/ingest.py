@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 
 from ramify import reporting
 from ramify.linking import decide, loops, sums, tallies
+from ramify.linking.conversation import any_waits
 from ramify.linking.world import Rules, World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Entity
@@ -29,6 +30,7 @@ from ramify.storage.base import Ask, Changes, Entry, Kept, Overtaken, Ref, Store
 
 log = logging.getLogger("ramify")
 Rows = dict[tuple[str, str], Entity | None]
+Awaited = Callable[[Sequence[Observation]], list[Observation]]
 DERIVED = "derived"  # a fact of a store that is derived: up to where in the log; -1: that cannot be said
 
 
@@ -171,6 +173,9 @@ class Ingest:
         self._pieces = Pieces()
         self.unlinked = 0  # stored, but a bug of ours kept them from being linked
         self.lost = 0
+        self.awaited: Awaited = list  # asked of what comes late, when nobody else writes: what of it is still wanted
+        self.withheld = 0  # came late, and was not
+        self._late = False
         self._behind = True  # until it was looked
         self._turn = threading.RLock()  # a person's correction comes from another thread than the traffic
 
@@ -185,6 +190,15 @@ class Ingest:
                 return self._keep_unlinked(batch[0], bug)
         return sum(self.take([seen]) for seen in batch)  # one bad observation must not take its neighbours with it
 
+    def take_late(self, batch: Sequence[Observation]) -> int:
+        """What waited on a disk: meanwhile somebody may have forgotten what it tells of."""
+        with self._turn:
+            self._late = True
+            try:
+                return self.take(batch)
+            finally:
+                self._late = False
+
     def step(self, batch: Sequence[Observation]) -> int:
         """How many were new. On `StoreDown` nothing was stored, and the same batch may be tried again."""
         try:
@@ -197,7 +211,7 @@ class Ingest:
             try:
                 with self.store.exclusive() as changed:
                     if changed:
-                        self.world.forget()
+                        self._hear()
                     fresh = self._fresh(batch)
                     rows = self._settle(fresh) if fresh else {}
                     seq = self.store.seq()
@@ -208,6 +222,14 @@ class Ingest:
                 self.publish(seq, None if changed and not self.store.tells else rows, seq - len(fresh))
             self.world.trim()
         return len(fresh)
+
+    def _hear(self) -> None:
+        """Others have written: what is remembered of that may not be true any more, and of all, where nobody can say what it was."""
+        others = self.store.others()
+        if others is None:
+            self.world.forget()
+        else:
+            self.world.doubt(others.rows, others.keys)
 
     def _settle(self, fresh: Sequence[Observation]) -> Rows:
         """Rows of an older version are not gone on with: until they have been derived again, only the log grows."""
@@ -226,7 +248,7 @@ class Ingest:
         """A lease among all that use the store: whether it is ours until then."""
         with self._turn, self.store.exclusive() as changed:
             if changed:
-                self.world.forget()
+                self._hear()
             held, _, holder = str(self.store.fact(name) or "0 ").partition(" ")
             free = int(held) <= now or int(held) > until or holder == owner  # further off than anybody asks for: the clock was set back
             if free:
@@ -336,7 +358,15 @@ class Ingest:
     def _fresh(self, batch: Sequence[Observation]) -> list[Observation]:
         unique = {seen.id: seen for seen in batch}
         missing = self.store.missing(list(unique))
-        return [seen for id, seen in unique.items() if id in missing]
+        fresh = [seen for id, seen in unique.items() if id in missing]
+        return self._still_wanted(fresh) if self._late and fresh else fresh
+
+    def _still_wanted(self, late: list[Observation]) -> list[Observation]:
+        wanted = self.awaited(late)
+        if gone := len(late) - len(wanted):
+            log.info("left out what was forgotten while it waited observations=%d", gone)
+            self.withheld += gone
+        return wanted
 
     def _take(self, seen: Observation, unreadable: list[tuple[str, int, str]]) -> Kept:
         if isinstance(seen, Request) and model_api.is_model_call(seen.method, seen.path):
@@ -403,7 +433,8 @@ class Ingest:
         sessions = {seen.id: model_api.header(seen.headers, "x-claude-code-session-id") for seen in asked}
         events = [event for _, found in self.reader.responses.values() for event in found if isinstance(event, ModelAnswered)]
         self.world.gather("tools", [id for event in events for id in self._tools_of(event, sessions)])
-        self.world.foresee(key("waits-message", event.project, event.message) for event in events if event.message)
+        awaited = [event for event in events if event.message and any_waits(self.world, event.project)]
+        self.world.foresee(key("waits-message", event.project, event.message) for event in awaited)
 
     def _tools_of(self, event: ModelAnswered, sessions: dict[str, str]) -> list[str]:
         call = self.world.call(ids.call_id(event.request))

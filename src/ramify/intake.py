@@ -68,7 +68,14 @@ class Marks:
         self._lead = f"mark:{project}:"
         self._decode = msgspec.msgpack.Decoder(Mark).decode
         self._encode = msgspec.msgpack.Encoder().encode
-        self._known = store.facts(self._lead)
+        self._facts: dict[str, str | bytes | int] | None = None
+
+    @property
+    def _known(self) -> dict[str, str | bytes | int]:
+        """Read when it is first wanted: the store may be away until then."""
+        if self._facts is None:
+            self._facts = self._store.facts(self._lead)
+        return self._facts
 
     def get(self, path: Path) -> Mark | None:
         raw = self._known.get(self._name(path))

@@ -13,6 +13,7 @@ from pathlib import Path
 from ramify.model.mistake import UserMistake
 from ramify.model.steering import BUT_BREAKS, picture
 from ramify.settings import Settings
+from ramify.storage.private import FILE, private_folder
 
 FORMAT = "%(asctime)s %(levelname)s %(message)s"
 KEPT = 5  # files that were full, beside the one that is written to
@@ -38,7 +39,7 @@ def handler_of(settings: Settings, turns: bool) -> logging.Handler:
         return logging.StreamHandler(sys.stderr)
     path = Path(settings.log_file).expanduser()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         return Turning(path, maxBytes=settings.log_limit, backupCount=KEPT) if turns else Following(path)
     except OSError as problem:
         raise UserMistake(f"the log file {path} cannot be written: {problem.strerror}", "check --log-file and its permissions") from None
@@ -46,7 +47,7 @@ def handler_of(settings: Settings, turns: bool) -> logging.Handler:
 
 def opened(path: str) -> TextIOWrapper:
     """Nobody else's to read."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE)
     return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace")
 
 

@@ -31,8 +31,9 @@ def names_of(row: Entity | None) -> Names:
             named = [(f"{row.protocol}:message", row.message), (f"{row.protocol}:request", row.request_id)]
             return [one for one in named if one[1]] + span_names(row.details.get("spans", ()))
         case Call():
-            named = [("capture:exchange", row.exchange), ("claude:message", row.message), ("claude:request", row.request_id)]
-            return [one for one in named if one[1]]
+            named = [("claude:message", row.message), ("claude:request", row.request_id)]
+            other = [("capture:exchange", row.exchange)] if row.exchange != row.request else []  # the call's id follows from that
+            return [one for one in (*other, *named) if one[1]]
         case ToolCall() if row.protocol:
             kind, other = f"{row.protocol}:call", row.details.get("ref", row.native)
             values = (row.native,) if other == row.native else sorted((row.native, other))

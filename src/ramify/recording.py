@@ -30,6 +30,7 @@ from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation, Record
 from ramify.model.reported import hook_record
 from ramify.settings import Settings, load
+from ramify.storage.address import shown
 
 log = logging.getLogger("ramify")
 Message = TypeVar("Message")
@@ -225,7 +226,7 @@ class ThroughServer:
                 self._server.send(batch)
                 return
             except Away as problem:
-                log.info("%s; records go to %s", problem, self._store)
+                log.info("%s; records go to %s", problem, shown(self._store))
                 self._server = None
         self._own().send(batch)
 
@@ -240,7 +241,7 @@ class ThroughServer:
 
 def checked(settings: Settings) -> Settings:
     if settings.server is None and not settings.store.startswith("sqlite:"):
-        raise UserMistake(f"a program cannot record into {settings.store!r}", "use sqlite:PATH, or a server with RAMIFY_SERVER")
+        raise UserMistake(f"a program cannot record into {shown(settings.store)!r}", "use sqlite:PATH, or a server with RAMIFY_SERVER")
     return settings
 
 

@@ -1,5 +1,6 @@
 """What is to be forgotten, by id, by age or by size; and that, done."""
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ from msgspec import Struct
 
 from ramify.belonging import aliases, event_session
 from ramify.forgetting import UNSWEPT, Note, Wish, clean, forget, look, weigh
+from ramify.indexing import Indexer
 from ramify.ingest import Prices
 from ramify.linking.world import DAY, Rules
 from ramify.model.entity import Call, Conversation, Entity, EventSession, Operation, Task, ToolCall
@@ -14,13 +16,14 @@ from ramify.model.ids import session_conversation_id
 from ramify.query.errors import NotFound
 from ramify.query.resolve import resolve
 from ramify.rebuild import Progress
-from ramify.storage.base import Store
+from ramify.storage.base import Store, StoreDown
 from ramify.wiring import now
 
 TABLES = ("conversations", "tasks", "calls", "tools", "operations")
-ROUNDS = 3
+ROUNDS = 8  # what all conversations share, and tables that hold nothing yet, does not go with any: the first may take too few
 SLACK = 0.95  # of a limit: the next conversation must not be one too many
 Shape = dict[str, Any]
+log = logging.getLogger("ramify")
 
 
 class Kept(Struct, frozen=True):
@@ -54,12 +57,32 @@ class Keeper:
             answer = added(answer, self._prune(rows, Wish(frozenset(), before, projects), dry_run, progress))
         if not dry_run and self._store.fact(UNSWEPT):
             answer = added(answer, {"forgotten": [], **clean(self._store)})  # what an earlier time left behind
+        if kept.max_size:
+            answer = self._within(kept, dry_run, progress, answer)
+        return answer | {"size": self._store.size()["bytes"]}
+
+    def _within(self, kept: Kept, dry_run: bool, progress: Progress, answer: Shape) -> Shape:
+        """A round takes something only where what is stored is too large, with the index as it will be: a file that is as large as
+        ever may have room in it."""
+        weights: dict[str, int] = {}
         for _ in range(1 if dry_run else ROUNDS):
-            rows = self._surplus(kept) if kept.max_size else []
+            if not (dry_run or self._is_indexed()) or self._store.in_use() <= kept.max_size:
+                break
+            weights = weights or weigh(self._store)
+            rows = self._surplus(kept, weights)
             if not rows:
                 break
             answer = added(answer, self._prune(rows, Wish(frozenset()), dry_run, progress))
-        return answer | {"size": self._store.size()["bytes"]}
+            weights = {id: weight for id, weight in weights.items() if id not in rows}
+        return answer | {"in_use": self._store.in_use()}
+
+    def _is_indexed(self) -> bool:
+        try:
+            Indexer(self._store).catch_up()
+        except StoreDown as problem:
+            log.warning("the search index lags behind: %s; nothing more is forgotten until it is known how large it is", problem)
+            return False
+        return True
 
     def _day_of(self, before: int) -> int:
         """As time goes by, whole days go (UTC): an engine that keeps a table a day drops it. Who asks is taken at their word."""
@@ -75,14 +98,11 @@ class Keeper:
     def _aged(self, project: str, before: int) -> list[str]:
         return [id for active, id in self._all(project) if active < before]
 
-    def _surplus(self, kept: Kept) -> list[str]:
-        """The oldest, until what they took makes up for what is too much. What was seen is larger than what is stored of it."""
-        size = self._store.size()
-        excess = size["bytes"] - kept.max_size * SLACK
-        if size["bytes"] <= kept.max_size:
-            return []
-        weights = weigh(self._store)
-        share = size["bytes"] / max(1, sum(weights.values()))
+    def _surplus(self, kept: Kept, weights: dict[str, int]) -> list[str]:
+        """The oldest, until what came with them makes up for what is too much."""
+        used = self._store.in_use()
+        excess = used - kept.max_size * SLACK
+        share = used / max(1, sum(weights.values()))
         found: list[str] = []
         for _, id in sorted(self._all(kept.project)):
             if excess <= 0:

@@ -1,9 +1,11 @@
 """What one server process runs: a store that is open, with capture and the live feed."""
 
 import hmac
+import logging
 import os
 import secrets
 import socket
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -27,12 +29,13 @@ from ramify.messenger import messenger
 from ramify.model.audit import Noted, audit_record
 from ramify.model.entity import Entity
 from ramify.model.identity import Identity
-from ramify.model.mistake import Conflict, UserMistake
+from ramify.model.mistake import Conflict, Unreachable
 from ramify.model.observation import Correction, Observation
 from ramify.notifying import Notifying
 from ramify.oidc import Client, Provider, require_library
 from ramify.pipeline import Pipeline
 from ramify.query.changes import change_shapes
+from ramify.query.direct import sql
 from ramify.query.leaving import leaving
 from ramify.query.narrowed import narrowed
 from ramify.query.service import Answer
@@ -43,24 +46,31 @@ from ramify.retaining import LOOK_SECONDS, Order, Retaining, carry_out, quiet
 from ramify.retention import Kept, named
 from ramify.room import Room, free_beside, notices
 from ramify.settings import Settings, check_exposure, check_provider
-from ramify.standing import Standing
-from ramify.storage.base import Store, StoreDown
+from ramify.spools import check_spool
+from ramify.sql_process import SqlProcesses
+from ramify.standing import Beat, Pulse, Standing
+from ramify.storage.base import Bounds, Store, StoreDown
+from ramify.storage.later import Later, later
+from ramify.storage.sqlite import Sqlite
 from ramify.tokens import read_tokens
 from ramify.upgrading import deriving_notice, is_outdated
 from ramify.wiring import (
     bounds_of,
-    check_spool,
+    bring_up,
     follow,
     note_rules,
     now,
     open_store,
+    prices_of,
     process_name,
-    spool_folder,
+    rules_of,
     taken_by,
 )
 from ramify.writer import RemotePipeline
 
+log = logging.getLogger("ramify")
 COMMIT_SECONDS = 30.0
+RETRY_SECONDS = 0.5
 NOTE_SECONDS = 10.0  # whoever waits for a line of the audit keeps a thread from other questions
 
 
@@ -82,18 +92,17 @@ class Served(Ramify):
     def __init__(self, store: Store, settings: Settings) -> None:
         super().__init__(store, settings)
         self._hub = Hub()
-        self._hub.start_at(store.seq())
         self.hub, self.rows = Feed(self._hub), self._hub
         self.news = News()
         self.run = secrets.token_hex(6)
         self._spans = stream_of(store, settings)
-        store.sign(self.run)  # our writer's too: what it writes we hear from itself
-        self._unfollow = store.follow(self._heard)
         self._following: Following | None = None  # where the writer is a process of its own, it follows as well
         self.pipeline = self._pipeline()
         self.access = Access(store, settings, now)
         self.oidc = provider_of(settings, lambda: self.settings.public_url or self.address)
         self._standing = Standing(store)
+        late = isinstance(store, Later)
+        self._pulse = Pulse(lambda: store.seq(), ever=not late)
         self.proxy: Any = None  # these are set when the server listens
         self.openai: Any = None
         self.demonstration: Any = None
@@ -102,9 +111,9 @@ class Served(Ramify):
         self.acting = Acting(store, self.reach)
         self.started = time.monotonic()
         self._numbers: Iterator[int] = iter(range(1, 1 << 62))
-        with taken_by(store):
-            self._secret = store_secret(store)
-        self.session_secret = self._secret
+        self._secret: bytes | None = None
+        self._unfollow: Callable[[], None] = lambda: None
+        self._ending = threading.Event()
         self._reconciling: Periodic | None = None
         self._retaining: Retaining | None = None
         self._notifying: Notifying | None = None
@@ -113,6 +122,37 @@ class Served(Ramify):
         self.events = EventLog(store, self.commit, self.project, now, bounds_of(settings))
         self._logs: dict[str, EventLog] = {}  # of other projects
         self._views = Views(self)
+        self._sql = SqlProcesses(store) if isinstance(store, Sqlite) and os.name == "posix" else None
+        if not late:
+            with taken_by(store):
+                self._hub.start_at(self.begin_on(store))
+
+    def begin_on(self, store: Store) -> int:
+        """Once it is open; how far its log goes."""
+        store.sign(self.run)  # our writer's too: what it writes we hear from itself
+        note_rules(store)
+        self._secret = store_secret(store)
+        store.set_fact(f"server:{self.run}", f"{socket.gethostname()}/{process_name(os.getpid())}")
+        seq = store.seq()
+        self._unfollow = store.follow(self._heard)
+        return seq
+
+    def _await_store(self, store: Later) -> None:
+        """One that was away at the start. What our writer has to derive again it derives; everybody loads everything anew."""
+        while not self._ending.is_set():
+            try:
+                store.opened()
+                self._publish(store.seq(), None)
+                log.info("the store is there")
+                return
+            except StoreDown:
+                self._ending.wait(RETRY_SECONDS)
+
+    @property
+    def session_secret(self) -> bytes:
+        if self._secret is None:
+            raise StoreDown("it was not open yet")
+        return self._secret
 
     def reach(self, project: str) -> Reached:
         """Agents are reached as clients reach them, so that what is said is seen on its way; not a second time from here."""
@@ -153,6 +193,12 @@ class Served(Ramify):
 
     def seen_by(self, identity: Identity) -> "Served | Limited":
         return self if identity.projects is None else self._views.of(identity.projects)
+
+    def ask_sql(self, query: str, bounds: Bounds, projects: frozenset[str] | None = None) -> Answer:
+        """A database server bounds what it is asked by itself; SQLite does in a process of its own."""
+        if self._sql is not None:
+            return self._sql.ask(query, bounds, projects)
+        return sql(self.store if projects is None else narrowed(self.store, projects), query, bounds)
 
     def events_of(self, project: str) -> EventLog:
         if project == self.project:
@@ -227,9 +273,9 @@ class Served(Ramify):
         return super()._correct(seen)
 
     def start(self) -> None:
-        with taken_by(self.store):
-            self.store.set_fact(f"server:{self.run}", f"{socket.gethostname()}/{process_name(os.getpid())}")
         self.pipeline.start()
+        if isinstance(self.store, Later):
+            threading.Thread(target=self._await_store, args=(self.store,), name="ramify-await", daemon=True).start()
         if self._renewal is not None:
             self._renewal.start()
         if self._spans is not None:
@@ -258,7 +304,13 @@ class Served(Ramify):
         return f"obs_{self.run}-{next(self._numbers)}"
 
     def fingerprint(self, credential: str) -> str:
+        """Nothing, while the store that has the key was not open yet: it would be one that fits no other."""
+        if self._secret is None:
+            return ""
         return hmac.new(self._secret, credential.encode("utf-8", "surrogateescape"), "sha256").hexdigest()[:16]
+
+    async def beat(self) -> Beat:
+        return await self._pulse.beat()
 
     def health(self) -> Answer:
         state = self.pipeline.state()
@@ -306,6 +358,9 @@ class Served(Ramify):
         return {**self.questions.stats(), "capture": self.pipeline.state()}
 
     def close(self) -> None:
+        self._ending.set()
+        self._standing.close()
+        self._pulse.close()
         if self._renewal is not None:
             self._renewal.close()
         if self._following is not None:
@@ -316,6 +371,8 @@ class Served(Ramify):
             self._retaining.close()
         if self._notifying is not None:
             self._notifying.close()
+        if self._sql is not None:
+            self._sql.close()
         self._unfollow()
         self.pipeline.close()
         if self._spans is not None:
@@ -356,17 +413,41 @@ def store_secret(store: Store) -> bytes:
 
 
 def open_served(settings: Settings) -> Served:
+    try:
+        return served_now(settings)
+    except Unreachable as problem:
+        if settings.store.startswith("sqlite:"):
+            raise
+        log.warning("store is away problem=%r; what is seen waits in the spool until it is there", problem.message)
+        return served_later(settings, problem.message)
+
+
+def served_now(settings: Settings) -> Served:
     store = open_store(settings.store)
     try:
-        check_exposure(settings, any(token.lives(now()) for token in read_tokens(store)))
-    except UserMistake:
+        with taken_by(store):
+            check_exposure(settings, any(token.lives(now()) for token in read_tokens(store)))
+            check_spool(settings)
+            if not store.path:  # a file is derived again while it is captured into
+                bring_up(store, rules_of(settings), prices_of(settings))
+        return Served(store, settings)
+    except BaseException:
         store.close()
         raise
-    folder = spool_folder(settings)
-    if folder is not None:
-        check_spool(folder)
-    served = Served(store, settings)
-    note_rules(store)
-    if not store.path:  # a file is derived again while it is captured into
-        served.bring_up()
+
+
+def served_later(settings: Settings, problem: str) -> Served:
+    """For clients it is as if the store were there. Who may see anything is not known yet, so nobody does but by settings."""
+    check_spool(settings)
+
+    def opened() -> Store:
+        store = open_store(settings.store)
+        try:
+            served.begin_on(store)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    served = Served(later(settings.store, opened, problem), settings)
     return served

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -22,11 +23,18 @@ from ramify.capture.tee import Sink
 from ramify.demonstration import Demonstration
 from ramify.model.mistake import UserMistake
 from ramify.settings import Settings
+from ramify.storage.address import shown
 from ramify.web.app import make_app
 from ramify.web.served import Served
 
 SWITCH_SECONDS = 0.0005  # how long the writer's thread may keep the interpreter while a client waits
 BACKLOG = 1024
+END_SECONDS = 4.0  # after everything is stored or spooled
+
+
+class Closing(Sink, Protocol):
+    def close(self) -> Any:
+        """Back when everything is stored or spooled."""
 
 
 class Running(Served, Protocol):
@@ -38,7 +46,7 @@ class Running(Served, Protocol):
     address: str
 
     @property
-    def pipeline(self) -> Sink: ...
+    def pipeline(self) -> Closing: ...
     def start(self) -> None: ...
     def close(self) -> None: ...
     def new_id(self) -> str: ...
@@ -81,7 +89,16 @@ async def until_interrupted(ramify: Running, clock: Callable[[], int], listener:
         print(greeting(ramify, address), file=sys.stderr, flush=True)
         await stop.wait()
         print("ramify: stopping; storing what is still on its way", file=sys.stderr, flush=True)
+    threading.Thread(target=end_anyway, args=(ramify,), name="ramify-end", daemon=True).start()
     return 0
+
+
+def end_anyway(ramify: Running) -> None:
+    """A question to a store that hangs keeps a thread, and that the process. When all that was seen is safe, it ends all the same."""
+    ramify.pipeline.close()
+    time.sleep(END_SECONDS)
+    logging.getLogger("ramify").warning("the store hangs: ending without it")
+    os._exit(0)
 
 
 @asynccontextmanager
@@ -107,8 +124,8 @@ async def listening(ramify: Running, clock: Callable[[], int], listener: socket.
     try:
         await web.SockSite(runner, listener, backlog=BACKLOG).start()
         host, port = listener.getsockname()[:2]
-        shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-        ramify.address = f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+        near = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+        ramify.address = f"http://[{near}]:{port}" if ":" in near else f"http://{near}:{port}"
         yield ramify.address
     finally:
         await demonstration.close()
@@ -139,7 +156,7 @@ def greeting(ramify: Running, address: str) -> str:
         f"                    or:  export OPENAI_BASE_URL={address}/openai/v1",
         "  see what it does:      ramify tail    ramify conversations    ramify tree ID",
         f"  look at it:            {address}",
-        f"  store:                 {ramify.settings.store}",
+        f"  store:                 {shown(ramify.settings.store)}",
     )
     agents = (f"\n  watches an A2A agent:  {address}/a2a/{name} (it is {url})" for name, url in ramify.settings.a2a.items())
     return "\n".join(lines) + "".join(agents) + "".join(f"\n  follows transcripts:   {root}" for root in ramify.settings.watch)

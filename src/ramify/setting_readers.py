@@ -10,6 +10,7 @@ from ramify.model.claims import Rule, read_rule
 HOUR = 3600
 AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]*")
 NEXT_AGENT = re.compile(r",\s*(?=[^=,]+=)")
+NEXT_ASKED = re.compile(r",(?=[^=,]+=https?://)")
 CARD = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 UNITS_OF_TIME = {"s": 1, "m": 60, "h": HOUR, "d": 24 * HOUR}
 UNITS_OF_SIZE = {
@@ -97,6 +98,21 @@ def read_agents(text: str) -> dict[str, str]:
         for card in CARD:
             address = address.removesuffix(card)
         agents[name] = address.rstrip("/")
+    return agents
+
+
+def read_asked(text: str) -> dict[str, str]:
+    """The same for names as events write them, which are no part of a path; and addresses to the letter."""
+    agents: dict[str, str] = {}
+    for part in NEXT_ASKED.split(text.strip().strip(",")):
+        name, _, address = (word.strip() for word in part.partition("="))
+        if not name or not is_address(address):
+            raise ValueError("must be NAME=URL, the agent's name in events and an http address")
+        if "@" in address or "?" in address or "#" in address:
+            raise ValueError("must be NAME=URL with a plain address: no user, no query")
+        if name in agents:
+            raise ValueError(f"must name each agent once: {name!r} is there twice")
+        agents[name] = address
     return agents
 
 

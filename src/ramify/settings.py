@@ -17,6 +17,7 @@ from ramify.setting_readers import (
     HOUR,
     read_address,
     read_agents,
+    read_asked,
     read_count,
     read_duration,
     read_folders,
@@ -34,7 +35,8 @@ from ramify.setting_readers import (
 class Setting(Struct, frozen=True):
     """`area` says which commands have a flag for it: "store" all, "address" those that talk to a server,
     "capture" those that start one, "watch" those that can follow transcripts, "recording" those that report,
-    "reading" those that read messages of a mesh, "agents" those that reach A2A agents. `default` is written as a person
+    "reading" those that read messages of a mesh, "agents" those that reach A2A agents,
+    "asking" those that ask agents how tasks stand. `default` is written as a person
     would write it."""
 
     name: str
@@ -145,6 +147,11 @@ SETTINGS = (
         "planner=http://127.0.0.1:9000",
         "A2A agents to watch: clients reach each of them at `/a2a/NAME`, and nobody else; several with commas between "
         "them, or the flag several times",
+    ),
+    Setting(
+        "agent", "asking", None, read_asked, "seller=https://seller.example/mcp",
+        "agents that are asked how tasks of the event log stand, most of them over MCP: their tokens go there, and nowhere else; "
+        "several with commas between them, or the flag several times",
     ),
     Setting(
         "spawn_tools",
@@ -294,6 +301,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     anthropic_upstream: str = "https://api.anthropic.com"
     openai_upstream: str = "https://api.openai.com"
     a2a: dict[str, str] = {}
+    agent: dict[str, str] = {}
     spawn_tools: tuple[str, ...] = ("Agent", "Task", "task")
     match_window: int = 24 * HOUR
     stalled_after: int = 120

@@ -16,6 +16,7 @@ import msgspec
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation
 from ramify.storage.base import StoreDown
+from ramify.storage.private import FILE, private_file, private_folder
 from ramify.storage.sealing import MESSAGE, Sealer, has_key_of, unseal
 
 FRAME = Struct("<II")
@@ -38,7 +39,7 @@ class Spool:
     def __init__(self, folder: Path, limit_bytes: int, sealer: Sealer | None = None) -> None:
         """Raises OSError when the folder cannot be used at all: better at the start than in an emergency."""
         self._sealer = sealer
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         self._folder = folder
         self._limit = limit_bytes
         self._segment_size = max(SMALLEST_SEGMENT, min(LARGEST_SEGMENT, limit_bytes // 4))
@@ -48,6 +49,7 @@ class Spool:
         self._sizes: dict[int, int] = {}
         self._count = 0
         self._read_ends: list[tuple[int, int]] = []
+        self._first = (-1, -1), 0  # where the first that waits stands, and when it was seen
         self._lost_file = Small(folder / "lost", COUNT)
         self._position_file = Small(folder / "position", POSITION)
         (self.lost,) = self._lost_file.read() or (0,)
@@ -61,6 +63,19 @@ class Spool:
     def bytes(self) -> int:
         """What the segments take on disk; the bound is on this."""
         return sum(self._sizes.values())
+
+    def oldest(self) -> int:
+        """When the first that waits was seen; 0: none does. Read anew only when another one is the first."""
+        with self._lock:
+            if self._count and self._first[0] != self._front:
+                self._first = self._front, next(map(self._seen_at, (message for _, _, message in self._waiting())), 0)
+            return self._first[1] if self._count else 0
+
+    def _seen_at(self, message: Raw) -> int:
+        try:
+            return int(self._decoder.decode(unsealed(message)).at)
+        except (msgspec.MsgspecError, StoreDown):
+            return 0
 
     def append(self, observations: Sequence[Observation]) -> int:
         """How many were refused, for want of room. They are counted as lost. SpoolDown: the disk failed, and none was taken."""
@@ -211,6 +226,20 @@ def glance(folder: Path) -> tuple[int, int]:
     return waiting, lost
 
 
+def first_of(folder: Path) -> Observation | None:
+    """The oldest that waits, as far as it can be read, without touching anything."""
+    decoder: msgspec.msgpack.Decoder[Observation] = msgspec.msgpack.Decoder(Observation)
+    segment, offset = numbers(folder / "position", POSITION) or (0, 0)
+    for path in sorted(folder.glob("*.segment")):
+        start = offset if int(path.stem) == segment else 0
+        for _, message in frames_of(path, start, path.stat().st_size) if int(path.stem) >= segment else ():
+            try:
+                return decoder.decode(unsealed(message))
+            except (msgspec.MsgspecError, StoreDown, UserMistake):
+                return None
+    return None
+
+
 def numbers(path: Path, layout: Struct) -> tuple[int, ...] | None:
     """None where there are none, or where they were torn."""
     raw = path.read_bytes() if path.exists() else b""
@@ -230,6 +259,7 @@ class Small:
         self._path = path
         self._layout = layout
         if not path.exists():
+            private_file(path)
             path.write_bytes(b"\0" * layout.size)
 
     def read(self) -> tuple[int, ...] | None:
@@ -264,7 +294,7 @@ def frames_of(path: Path, start: int, size: int) -> Iterator[tuple[int, bytes]]:
 
 def create(path: Path) -> None:
     """With its name on disk, or a power cut could take the whole segment."""
-    path.touch()
+    path.touch(FILE)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -1,9 +1,13 @@
 """How a store and its engine stand: for people in words, for a server as it was known last."""
 
+import asyncio
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
+from queue import SimpleQueue
 from typing import Any
 
 import msgspec
@@ -12,20 +16,26 @@ from ramify.room import size
 from ramify.storage.base import About, Store, StoreDown
 
 SECONDS = 30.0
+PATIENCE = 1.0  # seconds that whoever asks whether the store answers waits for it
+WANTED = 10  # so many times it is looked again after somebody asked
 BEHIND = 1000  # observations that search may lack before that is worth a word
 MANY_PARTS = 500  # in one partition; ClickHouse slows inserts down from 1,000
 Closed = sqlite3.ProgrammingError
 
 
 class Standing:
-    """Asked for in the background: whoever wants to know must not wait for a store that is away."""
+    """Asked for in the background, again and again for as long as somebody wants to know: they must not wait for a store that is away."""
 
     def __init__(self, store: Store, seconds: float = SECONDS) -> None:
         self._store = store
         self._seconds = seconds
-        self._until = 0.0
+        self._asked = 0.0
+        self._looked = 0.0
         self._bytes = 0
         self._engine: dict[str, Any] | None = None
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._looking: threading.Thread | None = None
 
     def bytes(self) -> int:
         self._look_again()
@@ -33,17 +43,86 @@ class Standing:
 
     def engine(self) -> dict[str, Any] | None:
         self._look_again()
-        return self._engine
+        known, looked = self._engine, self._looked
+        return {**known, "age_s": round(time.monotonic() - looked, 1)} if known is not None else None
 
     def _look_again(self) -> None:
-        if time.monotonic() >= self._until:
-            self._until = time.monotonic() + self._seconds
-            threading.Thread(target=self._look, name="ramify-standing", daemon=True).start()
+        self._asked = time.monotonic()
+        with self._lock:
+            if not self._over.is_set() and (self._looking is None or not self._looking.is_alive()):
+                self._looking = threading.Thread(target=self._look_on, name="ramify-standing", daemon=True)
+                self._looking.start()
+
+    def _look_on(self) -> None:
+        while not self._over.is_set() and time.monotonic() - self._asked < WANTED * self._seconds:
+            self._look()
+            self._over.wait(self._seconds)
 
     def _look(self) -> None:
         with suppress(StoreDown, Closed):
             self._bytes = self._store.size()["bytes"]
             self._engine = {**msgspec.structs.asdict(self._store.about()), "log": self._store.seq(), "indexed": self._store.search.indexed()}
+            self._looked = time.monotonic()
+
+    def close(self) -> None:
+        self._over.set()
+
+
+class Beat(msgspec.Struct, frozen=True):
+    """How far the log goes, and how long it took to say so; None: it was not said, and `problem` is why. `ever`: it was once."""
+
+    seq: int | None
+    seconds: float
+    problem: str = ""
+    ever: bool = True
+
+
+class Pulse:
+    """Whether the store answers. One thread asks it, one question at a time: a store that hangs keeps one thread, and nobody
+    for longer than a second."""
+
+    def __init__(self, question: Callable[[], int], ever: bool = True) -> None:
+        self._question = question
+        self._ever = ever
+        self._lock = threading.Lock()
+        self._wanted: SimpleQueue[Future[Beat] | None] = SimpleQueue()
+        self._answer: Future[Beat] | None = None
+        self._asked = 0.0
+        self._thread = threading.Thread(target=self._run, name="ramify-pulse", daemon=True)
+
+    async def beat(self) -> Beat:
+        asked, answer = self._ask()
+        hearing = asyncio.wrap_future(answer)
+        await asyncio.wait({hearing}, timeout=max(0.0, asked + PATIENCE - time.monotonic()))
+        if hearing.done():
+            return hearing.result()
+        took = time.monotonic() - asked
+        return Beat(None, took, f"it has not answered for {took:.0f} s", self._ever)
+
+    def _ask(self) -> tuple[float, Future[Beat]]:
+        """The question that is out, or another."""
+        with self._lock:
+            if self._answer is None or self._answer.done():
+                self._asked, self._answer = time.monotonic(), Future()
+                self._answer.set_running_or_notify_cancel()  # who does not wait any more takes nothing from the others
+                self._wanted.put(self._answer)
+            if self._thread.ident is None:
+                self._thread.start()
+            return self._asked, self._answer
+
+    def close(self) -> None:
+        """Its thread ends, and lets go of the store; one that hangs is not waited for."""
+        self._wanted.put(None)
+
+    def _run(self) -> None:
+        while (answer := self._wanted.get()) is not None:
+            began = time.monotonic()
+            try:
+                seq: int | None = self._question()
+                problem, self._ever = "", True
+            except Exception as trouble:  # whatever it is, it has not answered
+                seq, problem = None, str(trouble) or type(trouble).__name__
+            answer.set_result(Beat(seq, time.monotonic() - began, problem, self._ever))
 
 
 def behind(store: Store) -> int:
@@ -52,7 +131,7 @@ def behind(store: Store) -> int:
 
 
 def described(about: About, taken: int) -> str:
-    said = [f"{about.engine} {about.version}, {size(taken)}"]
+    said = [f"{about.engine} {about.version}, schema {about.schema}, {size(taken)}"]
     if about.partitions is not None:
         said.append(f"{about.partitions} tables of days")
     if about.notices:
@@ -76,4 +155,6 @@ def trouble(about: About) -> tuple[str, str] | None:
         return "merging falls behind", "give the server more CPU or faster disks, or write with fewer servers: each batch is a part"
     if about.notices is False:
         return "notices do not arrive", "a pooler carries none: readers load anew seconds after another server's changes; servers may go past it"
+    if about.lacks:
+        return f"there are no views for SQL, since the user may not make the schemas {', '.join(about.lacks)}", "CREATE SCHEMA … AUTHORIZATION … each, or GRANT CREATE ON DATABASE"
     return None

@@ -18,6 +18,7 @@ from ramify.linking.world import Rules
 from ramify.rebuild import Progress, rebuild, replay
 from ramify.storage.base import Store
 from ramify.storage.layout import version
+from ramify.storage.private import private_file, private_folder
 from ramify.storage.schema import STEPS
 from ramify.storage.sqlite import Sqlite
 
@@ -105,7 +106,8 @@ def share_done(store: Store) -> float:
 @contextmanager
 def alone_in(folder: Path, wait: bool) -> Iterator[bool]:
     """One process at a time. The folder goes when all is done, and with it the lock, which nobody needs any more then."""
-    folder.mkdir(exist_ok=True)
+    private_folder(folder)
+    private_file(folder / "lock")
     with (folder / "lock").open("wb") as file:
         taken = try_lock(file.fileno())
         while wait and not taken:

@@ -1,13 +1,14 @@
 """Concrete things made from settings: store, rules, prices, spool, and what runs in the writer's process."""
 
 import gc
-import hashlib
 import logging
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +20,25 @@ from ramify.capture.redact import VERSION
 from ramify.capture.transcript import usual_folder
 from ramify.event_log import Bounds
 from ramify.following import Following, say_problems
+from ramify.forgetting import awaited
 from ramify.indexing import CLOSE_SECONDS, Indexer
-from ramify.ingest import Ingest, Prices, lost_calls
+from ramify.ingest import Ingest, Prices, Publish, lost_calls
 from ramify.intake import Batch
 from ramify.linking.world import EventBounds, Rules
 from ramify.log_lines import begin_log
-from ramify.model.mistake import UserMistake
+from ramify.model.mistake import Unreachable, UserMistake
 from ramify.model.own_prices import parse_prices
 from ramify.model.prices import PRICES, PRICES_VERSION, Price, Tokens, price
 from ramify.pipeline import Pipeline
 from ramify.rebuild import Progress
-from ramify.redaction import RULES
-from ramify.settings import USUAL, Settings, user_folder
-from ramify.spool import Spool, glance
+from ramify.redaction import RULES, Redaction
+from ramify.settings import USUAL, Settings
+from ramify.spool import Spool
+from ramify.spools import drain_beside, locked, run_of, spool_folder
 from ramify.storage.base import Store, StoreDown
+from ramify.storage.later import later
 from ramify.storage.opening import open_store as open_store
+from ramify.storage.sealing import Sealer, keep_key, kept_sealer
 from ramify.upgrading import derive_older
 from ramify.writer import Wire
 
@@ -50,7 +55,7 @@ def taken_by(store: Store) -> Iterator[None]:
     try:
         yield
     except StoreDown as problem:
-        raise UserMistake(
+        raise Unreachable(
             f"the store {store.url} did not take it: {problem}",
             "stop other writers or free some space, then do the same again: nothing is stored twice",
         ) from problem
@@ -110,62 +115,10 @@ def pricer(table: tuple[Price, ...]) -> Callable[[str, int, Tokens], int | None]
     return find
 
 
-def spool_folder(settings: Settings) -> Path | None:
-    """Beside the file; of a store elsewhere in the data folder, one for each port, for several servers may share it."""
-    if settings.store == "memory:":
-        return None
-    if not settings.store.startswith("sqlite:"):
-        name = hashlib.sha256(settings.store.encode()).hexdigest()[:12]
-        return user_folder("data", os.environ) / f"{name}-{settings.port}.spool"
-    path = Path(settings.store.removeprefix("sqlite:")).expanduser()
-    return path.with_name(path.name + ".spool")
-
-
-def check_spool(folder: Path) -> None:
-    """Better at the start than in an emergency."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "lock").touch(mode=0o600)
-    except OSError as problem:
-        raise UserMistake(
-            f"the spool beside the store, {folder}, cannot be used: {problem.strerror or problem}",
-            "check its permissions and the free space, or use another --store",
-        ) from None
-
-
-def locked(folder: Path, seconds: float = 20.0) -> bool:
-    """One writer per spool. One that was left behind by a server that died is about to end: it is waited for."""
-    import fcntl
-
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)  # held until the process ends
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except OSError:
-            if time.monotonic() > end:
-                logging.getLogger("ramify").warning("another server uses the spool %s; this one has none", folder)
-                os.close(lock)
-                return False
-            time.sleep(0.05)
-
-
-def drain_spool(settings: Settings, ingest: Ingest) -> None:
-    """What waits on disk is stored first, unless a server that runs is about to: what is to be forgotten may be in there."""
-    folder = spool_folder(settings)
-    if folder is None or not any(folder.glob("*.segment")) or not locked(folder, seconds=0):
-        return
-    spool = Spool(folder, settings.spool_limit, ingest.store.sealer)
-    while len(spool) and (waiting := spool.read(200)):
-        ingest.take(waiting)
-        spool.drop(len(waiting))
-
-
-def waiting(settings: Settings) -> int:
-    """How many observations wait in the spool."""
-    folder = spool_folder(settings)
-    return glance(folder)[0] if folder is not None and folder.exists() else 0
+def make_ingest(store: Store, rules: Rules, prices: Prices, publish: Publish | None = None, redaction: Redaction | None = None) -> Ingest:
+    ingest = Ingest(store, rules, prices, publish, redaction=redaction)
+    ingest.awaited = partial(awaited, store)
+    return ingest
 
 
 def process_name(pid: int) -> str:
@@ -185,7 +138,7 @@ def process_name(pid: int) -> str:
 
 def still_runs(store: Store, own: str, exchange: str) -> bool:
     """Whether the server that captured this exchange still runs on this machine."""
-    run = exchange.removeprefix("obs_").partition("-")[0]
+    run = run_of(exchange)
     host, _, name = str(store.fact(f"server:{run}") or "").rpartition("/")
     if run == own or (host and host != socket.gethostname()):
         return True  # of another machine nobody here can say that it is gone
@@ -210,24 +163,44 @@ def watched(folders: Sequence[str]) -> list[Path]:
     return [usual_folder(os.environ) if folder == USUAL else Path(folder).expanduser() for folder in folders]
 
 
+def sealer_beside(folder: Path, store: Store) -> Sealer | None:
+    """What waits is encrypted as the store is; where only the store can say how, it has to be there."""
+    try:
+        return kept_sealer(folder / "key", os.environ)
+    except StoreDown:
+        return store.sealer
+
+
 def make_writer(start: dict[str, Any], wire: Wire | None) -> tuple[Pipeline, Callable[[], None]]:
-    """What runs in the writer's process. It waits only briefly for others: what comes meanwhile is safe in the spool.
+    """What runs in the writer's process. It waits only briefly for others: what comes meanwhile is safe in the spool, from the
+    first moment, whether the store is there or not.
     Without a server to talk to it has none: the spool is the server's, which may start at any time."""
     settings = msgspec.convert(start["settings"], Settings)
     if wire is not None:
         begin_log(settings)
-    store = open_store(settings.store, busy_seconds=1.0)
-    store.sign(start["run"])
     reuse_memory()
     os.nice(5)  # clients come first when the machine is short of cores
     gc.set_threshold(100_000, 20, 100)  # rows and chains live long: looking through them often finds nothing
     cleaner = Cleaner()
     rules, prices = rules_of(settings), prices_of(settings)
-    if wire is None or not store.path:  # a server sees to its file itself, and captures meanwhile
-        bring_up(store, rules, prices, wait=False)
-    ingest = Ingest(store, rules, prices, wire.publish if wire else None, redaction=cleaner)
     folder = spool_folder(settings) if wire else None
-    spool = Spool(folder, settings.spool_limit, store.sealer) if folder and locked(folder) else None
+
+    def opened() -> Store:
+        store = open_store(settings.store, busy_seconds=1.0)
+        try:
+            store.sign(start["run"])
+            if wire is None or not store.path:  # a server sees to its file itself, and captures meanwhile
+                bring_up(store, rules, prices, wait=False)
+            if folder is not None:
+                keep_key(store, folder / "key")
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    store = later(settings.store, opened) if wire else opened()
+    spool = Spool(folder, settings.spool_limit, sealer_beside(folder, store)) if folder and locked(folder) else None
+    ingest = make_ingest(store, rules, prices, wire.publish if wire else None, cleaner)
     pipeline = Pipeline(ingest, cleaner.observation, spool, settings.queue_limit, settings.queue_bytes)
     pipeline.left_open = lambda: lost_calls(store, lambda exchange: still_runs(store, start["run"], exchange), now())
     indexer = Indexer(store)
@@ -237,8 +210,12 @@ def make_writer(start: dict[str, Any], wire: Wire | None) -> tuple[Pipeline, Cal
     indexer.wake()
     following = follow(settings, ingest, indexer)
     following.busy = lambda: not pipeline.idle
+    closing = threading.Event()
+    if wire is not None:
+        threading.Thread(target=drain_beside, args=(settings, ingest, closing.is_set), name="ramify-spools", daemon=True).start()
 
     def close() -> None:
+        closing.set()
         following.close()
         indexer.close(CLOSE_SECONDS)
         store.close()

@@ -25,7 +25,7 @@ from ramify.ingest import Publish
 from ramify.model.entity import SHOWN, TABLES, Entity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation, Request, Response
-from ramify.pipeline import Pipeline, weight
+from ramify.pipeline import Pipeline, lag_ms, weight
 from ramify.storage.base import StoreDown
 
 log = logging.getLogger("ramify")
@@ -37,7 +37,9 @@ _decoders = {table: msgspec.msgpack.Decoder(type) for table, type in TABLES.item
 HURRY = b""  # in place of an observation: somebody waits for those before
 RESTART_SECONDS = 1.0
 STATE_SECONDS = 0.25
+CLOSE_SECONDS = 10.0  # that writers which do not even begin are started again for, once all is to end
 OPEN_SECONDS = 30.0
+END_SECONDS = 5.0
 
 
 def send_frame(wire: socket.socket, head: bytes, body: bytes = b"") -> None:
@@ -77,11 +79,13 @@ class RemotePipeline:
         self._hurried = False
         self._bytes = 0
         self._dropped = 0
+        self._exchanges = 0
         self._given = 0
         self._passed = 0
         self._state: dict[str, Any] = {"spooled": 0, "spooled_bytes": 0, "unlinked": 0, "stored": 0, "problem": ""}
         self._changed = threading.Condition()
         self._closing = False
+        self._close_by = 0.0
         self._child: subprocess.Popen[bytes] | None = None
         self._thread = threading.Thread(target=self._run, name="ramify-sender", daemon=True)
 
@@ -92,6 +96,7 @@ class RemotePipeline:
         """A number to wait for; 0: it could not be taken."""
         size = weight(seen)
         with self._changed:
+            self._exchanges += isinstance(seen, Request)
             if len(self._kept) >= self._most or self._bytes + size > self._most_bytes:
                 self._dropped += 1
                 return 0
@@ -116,9 +121,10 @@ class RemotePipeline:
 
     def state(self) -> dict[str, object]:
         with self._changed:
-            oldest = self._kept[0].at if self._kept else 0
-        lag = max(0, time.time_ns() // 1000 - oldest) // 1000 if oldest else 0
-        return {**self._state, "waiting": len(self._kept), "waiting_bytes": self._bytes, "lost": self.lost, "lag_ms": lag}
+            told = dict(self._state)
+            oldest = min(filter(None, (self._kept[0].at if self._kept else 0, int(told.pop("oldest", 0)))), default=0)
+            seen = {"captured": self._given + self._dropped, "exchanges": self._exchanges}
+        return {**told, **seen, "waiting": len(self._kept), "waiting_bytes": self._bytes, "lost": self.lost, "lag_ms": lag_ms(oldest)}
 
     def flush(self, seconds: float = 30.0) -> bool:
         end = time.monotonic() + seconds
@@ -131,6 +137,7 @@ class RemotePipeline:
     def close(self) -> None:
         """Waits for the writer to store what it has."""
         with self._changed:
+            self._close_by = self._close_by or time.monotonic() + CLOSE_SECONDS
             self._closing = True
             self._changed.notify_all()
         if self._thread.is_alive():
@@ -146,7 +153,9 @@ class RemotePipeline:
                 log.warning("the writer is gone problem=%r; starting it again", str(problem))
             except Exception:  # it outlives every bug, or nothing would be captured any more
                 log.exception("handing on to the writer failed; starting it again")
-            if self._closing and not self._kept:
+            if self._closing and (not self._kept or time.monotonic() > self._close_by):
+                if self._kept:
+                    log.error("lost observations=%d: no writer would take them", len(self._kept))
                 return
             time.sleep(RESTART_SECONDS)
             with self._changed:
@@ -288,7 +297,7 @@ def serve_writer(connection: socket.socket, make: Make) -> None:
 
     def tell_state() -> None:
         nonlocal told
-        state = pipeline.state()
+        state = pipeline.figures()
         if state != told:
             told = state
             wire.send({"state": state})
@@ -317,9 +326,17 @@ def serve_writer(connection: socket.socket, make: Make) -> None:
             pipeline.put(msgspec.structs.replace(seen, body=body) if body else seen)
     finally:
         stop.set()
-        pipeline.close()
+        ended = pipeline.close()
         tell_state()
-        close()
+        if ended:
+            within(END_SECONDS, close)
+
+
+def within(seconds: float, act: Callable[[], None]) -> None:
+    """A store that hangs would keep us for ever; everything that was given to us is safe by now."""
+    acting = threading.Thread(target=act, daemon=True)
+    acting.start()
+    acting.join(timeout=seconds)
 
 
 def store_all(file: IO[bytes], make: Make) -> int:

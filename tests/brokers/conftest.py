@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.ports import free_port
+
 PATIENCE = 180.0  # seconds, on a machine that does much else
 MOSQUITTO = ("mosquitto", "/usr/sbin/mosquitto")
 
@@ -32,9 +34,7 @@ class Broker:
     """Mosquitto with a file of its own, so that it can be ended and started again."""
 
     def __init__(self, program: str, folder: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self._program = program
         self._settings, self._log = folder / "mosquitto.conf", folder / "mosquitto.log"
         self._settings.write_text(

@@ -11,7 +11,7 @@ from playwright.sync_api import TimeoutError, expect
 
 from ramify.demo import scenario
 from ramify.demo.scenario import script
-from ramify.demo.upstream import prompt
+from ramify.demo.upstream import Script, prompt
 from ramify.demo.wire import Json, Reply
 from tests.browser.person import Person
 from tests.browser.world import World, world
@@ -60,21 +60,36 @@ def test_a_demo_run_is_loaded_by_a_click_and_fills_the_page(server: World, perso
     expect(person.page.get_by_role("article", name="sub-task")).to_have_count(4)
 
 
-def test_a_run_grows_and_what_is_read_stays_in_its_place(unhurried: World, person: Person) -> None:
-    unhurried.start(0.3)
-    person.opens(f"{unhurried.url}/latest")
-    person.tab("Tree").click()
-    first = person.row("tea shop's site")
-    expect(first).to_contain_text("working")
-    before = first.bounding_box()
-    expect(person.row("Measure the pages")).to_contain_text("working")
-    expect(person.row("Measure the pages")).to_contain_text("completed")
-    expect(person.row("Run the tests")).to_contain_text("completed")
-    expect(person.row("Thank you!")).to_contain_text("completed")
-    expect(person.page.get_by_role("treeitem")).to_have_count(7)
-    assert first.bounding_box() == before
-    person.tab("Transcript").click()
-    person.sees("The note is in notes/speed.md.")
+def holding(held: str) -> Script:
+    """A model that waits in the middle of its answer to one prompt, until it is released."""
+    usual = script()
+
+    def answer(body: Json) -> Reply:
+        reply = usual(body)
+        return replace(reply, hold_after=2) if prompt(body) == held else reply
+
+    return answer
+
+
+def test_a_run_grows_and_what_is_read_stays_in_its_place(person: Person) -> None:
+    person.expected = "ERR_"  # the server stops before the page does
+    with world(holding(scenario.COVERAGE)) as server:
+        server.start(0.0)
+        person.opens(f"{server.url}/latest")
+        person.tab("Tree").click()
+        first = person.row("tea shop's site")
+        expect(first).to_contain_text("working")
+        before = first.bounding_box()
+        expect(person.row("Look at the tests")).to_contain_text("working")
+        server.release()
+        expect(person.row("Look at the tests")).to_contain_text("completed")
+        expect(person.row("Measure the pages")).to_contain_text("completed")
+        expect(person.row("Run the tests")).to_contain_text("completed")
+        expect(person.row("Thank you!")).to_contain_text("completed")
+        expect(person.page.get_by_role("treeitem")).to_have_count(7)
+        assert first.bounding_box() == before
+        person.tab("Transcript").click()
+        person.sees("The note is in notes/speed.md.")
 
 
 def test_a_transcript_grows_while_it_is_read(unhurried: World, person: Person) -> None:
@@ -88,13 +103,7 @@ def test_a_transcript_grows_while_it_is_read(unhurried: World, person: Person) -
 
 def test_who_stands_still_is_said_without_any_news(person: Person) -> None:
     person.expected = "ERR_"  # the server stops before the page does
-    usual = script()
-
-    def held(body: Json) -> Reply:
-        reply = usual(body)
-        return replace(reply, hold_after=2) if prompt(body) == scenario.COVERAGE else reply
-
-    with world(held, stalled_after=2) as server:
+    with world(holding(scenario.COVERAGE), stalled_after=2) as server:
         server.start(0.0)
         person.opens(f"{server.url}/latest")
         person.tab("Tree").click()

@@ -182,6 +182,14 @@ def test_agents_are_asked_now_and_the_report_is_read(server: World, person: Pers
     expect(person.page.get_by_role("status").filter(has_text="Asked about")).to_contain_text("corrected")
 
 
+def test_an_agent_that_nobody_named_is_not_asked_and_the_page_says_what_to_do(server: World, person: Person) -> None:
+    post(server, *FANOUT, {**FANOUT[0], "eventType": "protocol_response", "payload": {"task_id": "t1", "status": "submitted"}})
+    person.opens(f"{server.url}/operations")
+    person.button("Reconcile now").click()
+    report = person.page.get_by_role("status").filter(has_text="Asked about 0 open tasks")
+    expect(report).to_contain_text("agent_a: nobody named the address of this agent — name it with --agent agent_a=URL")
+
+
 def test_what_names_no_operation_stands_in_a_bucket_of_its_own(server: World, person: Person) -> None:
     post(server, *FANOUT, webhook("lost", "completed", "agent_z", op=None))
     person.opens(f"{server.url}/operations")

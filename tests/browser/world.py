@@ -9,8 +9,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ramify.capture.relay import A_MOMENT
 from ramify.demo import scenario
-from ramify.demo.upstream import Script
+from ramify.demo.upstream import Script, Upstream
 from ramify.demo.upstream import serving as upstream
 from ramify.model.observation import Observation
 from ramify.served import Served, open_served
@@ -28,6 +29,7 @@ class World:
     loop: asyncio.AbstractEventLoop
     served: Served
     url: str
+    model: Upstream
     playing: list[Any] = field(default_factory=list)
 
     def play(self, pace: float = 0.0, session: str = scenario.SESSION) -> None:
@@ -39,12 +41,18 @@ class World:
         """Plays on while the test goes on."""
         self.playing.append(asyncio.run_coroutine_threadsafe(scenario.play(self.url, pace, session), self.loop))
 
+    def release(self) -> None:
+        """The model goes on with what it held back."""
+        self.loop.call_soon_threadsafe(self.model.released.set)
+
     def see(self, observations: Iterable[Observation]) -> None:
         for seen in observations:
             self.served.pipeline.put(seen)
         self.settle()
 
     def settle(self) -> None:
+        """What a client has its answer of is told a few turns of the loop later."""
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(2 * A_MOMENT), self.loop).result(PATIENCE)
         assert self.served.pipeline.flush(PATIENCE)
         self.served._index()
 
@@ -66,7 +74,7 @@ def world(script: Script | None = None, port: int = 0, **settings: Any) -> Itera
             served = open_served(own)
             try:
                 async with listening(served, now) as address:
-                    ready.append(World(loop, served, address))
+                    ready.append(World(loop, served, address, model))
                     began.set()
                     await ending.wait()
             finally:

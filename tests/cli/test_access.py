@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
+from bench.ports import free_port
 from ramify.app import Ramify
 from ramify.cli.main import main
 from ramify.cli.session import user
 from ramify.model.mistake import UserMistake
 from ramify.served import open_served
 from ramify.settings import Settings
-from tests.peers.served import free_port
 from tests.story import exchanges
 
 
@@ -115,6 +115,8 @@ def test_what_is_done_to_a_store_by_commands_is_noted(store: Path, capsys: pytes
     assert len(audited(capsys, "--since", "1h")) == 7
     assert audited(capsys, "--since", "2999-01-01T00:00:00Z") == []
     assert "sql=SELECT count(*)" in said(capsys, "audit")[1]
+    assert said(capsys, "sql", "SELECT value FROM facts")[0] == 2
+    assert audited(capsys, "--act", "sql")[0]["more"] == {"sql": "SELECT value FROM facts", "failed": "yes"}
     assert said(capsys, "audit", "--since", "yesterday")[0] == 2
     exported = (tmp_path / "x.jsonl").read_text()
     assert '"audit"' not in exported

@@ -1,13 +1,13 @@
 """The commands against a real store, as processes."""
 
 import json
-import socket
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench.ports import free_port
 from tests.cli.scripted_server import Reply, scripted
 from tests.cli.test_main import ramify
 
@@ -112,12 +112,6 @@ def root_of(home: Path) -> str:
 
 def test_a_rebuild_moves_nothing(home: Path) -> None:
     assert asked(home, "rebuild", "--dry-run")["moved"] == []
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_run_starts_a_server_captures_and_prints_the_tree(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.ports import free_port
 from ramify.cli.hooking import EVENTS
 from tests.cli.test_main import environment
-from tests.peers.served import free_port, serve
+from tests.peers.served import serve
 from tests.test_recording import stored, stored_soon
 
 STOP = b'{"hook_event_name": "Stop", "session_id": "s1"}\n'
@@ -99,5 +100,3 @@ def test_the_settings_for_posting_name_the_server_and_never_the_token(tmp_path: 
     assert (rule["type"], rule["url"]) == ("http", "http://127.0.0.1:9000/api/hooks/claude")
     assert rule["headers"] == {"Authorization": "Bearer $RAMIFY_TOKEN"}
     assert b"a-secret" not in told.stdout
-
-

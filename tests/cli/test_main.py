@@ -72,7 +72,7 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str], comma
         (["--store"], "ramify has no option '--store' — options come after the command: ramify COMMAND [OPTIONS]"),
         (["tree"], "ramify tree needs ID — see ramify tree --help"),
         (["tree", "x", "--jsn"], "ramify tree has no option '--jsn' — did you mean --json?"),
-        (["tasks", "--rot=1"], "ramify tasks has no option '--rot=1' — did you mean --roots?"),
+        (["tasks", "--rot=1"], "ramify tasks has no option '--rot' — did you mean --roots?"),
         (["stats", "extra"], "ramify stats does not expect 'extra' — see ramify stats --help"),
         (["tasks", "--limit", "-1"], "ramify: --limit must be a number, 0 for all, not '-1' — see ramify tasks --help"),
         (["tasks", "--limit", "x"], "ramify: --limit must be a number, 0 for all, not 'x' — see ramify tasks --help"),

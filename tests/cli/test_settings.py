@@ -55,6 +55,9 @@ def test_every_setting_has_a_field_and_a_readable_example() -> None:
         ({"a2a": "a/b=http://127.0.0.1:1"}, f"a2a {AGENT_WANTED}, not 'a/b=http://127.0.0.1:1'"),
         ({"a2a": "a=http://h:99999"}, f"a2a {AGENT_WANTED}, not 'a=http://h:99999'"),
         ({"a2a": "a=http://h,a=http://g"}, "a2a must name each agent once: 'a' is there twice, not 'a=http://h,a=http://g'"),
+        ({"agent": "seller"}, "agent must be NAME=URL, the agent's name in events and an http address, not 'seller'"),
+        ({"agent": "a=http://h/mcp?key=1"}, "agent must be NAME=URL with a plain address: no user, no query, not 'a=http://h/mcp?key=1'"),
+        ({"agent": "a=http://h,a=http://g"}, "agent must name each agent once: 'a' is there twice, not 'a=http://h,a=http://g'"),
         ({"a2a": "a=http://me:pw@h"}, "a2a must be NAME=URL with a plain address: no user, no query, not 'a=http://me:pw@h'"),
         ({"store": " "}, "store must not be empty, not ' '"),
         ({"queue_limit": "0"}, "queue_limit must be a whole number, 1 or more, not '0'"),
@@ -76,6 +79,15 @@ def test_agents_are_named_by_flags_by_a_variable_or_in_the_file(tmp_path: Path) 
     assert load({}, {}, table).a2a == agents
     many = written(tmp_path, 'a2a = ["planner=http://127.0.0.1:9000", "critic.2=https://h/a2a"]\n')
     assert load({}, {}, many).a2a == agents
+
+
+def test_agents_that_are_asked_are_named_as_events_name_them(tmp_path: Path) -> None:
+    agents = {"mcp_alpha": "http://127.0.0.1:9000/mcp/", "Sample agent 1": "https://h/a2a"}
+    words = ["--agent", "mcp_alpha=http://127.0.0.1:9000/mcp/", "--agent", "Sample agent 1=https://h/a2a"]
+    assert load_settings(parser_of(COMMANDS["reconcile"]).read(words)).agent == agents
+    assert load({}, {"RAMIFY_AGENT": "mcp_alpha=http://127.0.0.1:9000/mcp/, Sample agent 1=https://h/a2a"}).agent == agents
+    table = written(tmp_path, '[agent]\nmcp_alpha = "http://127.0.0.1:9000/mcp/"\n"Sample agent 1" = "https://h/a2a"\n')
+    assert load({}, {}, table).agent == agents
 
 
 def test_a_host_that_others_can_reach_needs_a_token() -> None:

@@ -437,10 +437,10 @@ def microseconds(emitter: Emitter, count: int) -> float:
     event = {"eventType": "protocol_request", "agentId": "a", "taskType": "t", "payload": {"params": {"brief": "x" * 200, "n": [1, 2, 3]}}}
     best = math.inf
     for _ in range(5):
-        began = time.perf_counter()
+        began = time.thread_time()
         for _ in range(count):
             emitter.emit(event)
-        best = min(best, time.perf_counter() - began)
+        best = min(best, time.thread_time() - began)
     return best / count * 1e6
 
 

@@ -134,6 +134,7 @@ for _ in range(30):
     assert done == (child, 0), done
 over = True
 for thread in threads: thread.join()
+emitter.flush(50)
 """, 60)
     assert (told.returncode, told.stderr) == (0, "")
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.ports import free_port
 from ramify.emit import Emitter, ServerSink, session
 from tests.cli.test_main import SOURCE
 from tests.emit.server import Taken, listening
-from tests.peers.served import free_port
 
 
 def tell(emitter: Emitter, count: int, first: int = 0) -> None:

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from bench.ports import free_port
 from ramify.app import Ramify
 from ramify.emit import Emitter, operation, session
 from ramify.model.ids import session_name
 from ramify.model.mistake import UserMistake
 from ramify.recording import StoreSink
 from tests.cli.test_main import environment
-from tests.peers.served import free_port, serve
+from tests.peers.served import serve
 from tests.test_recording import stored, stored_soon
 
 PROGRAM = """

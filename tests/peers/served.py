@@ -1,8 +1,6 @@
 """`ramify serve` as a person starts it: a process on a free port with a throw-away store, asked over HTTP."""
 
 import asyncio
-import secrets
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +11,7 @@ from urllib.parse import quote
 
 import aiohttp
 
+from bench.ports import free_port
 from tests.cli.test_main import environment
 
 Answer = dict[str, Any]
@@ -75,14 +74,3 @@ async def serve(upstream: str, folder: Path, port: int = 0, **variables: str) ->
             child.terminate()
         _, rest = await asyncio.wait_for(child.communicate(), 30)
         assert b"Traceback" not in rest, rest.decode()
-
-
-def free_port() -> int:
-    """Below those that the system gives to outgoing connections: between now and its use nobody takes it by chance."""
-    while True:
-        port = 12_000 + secrets.randbelow(20_000)
-        try:
-            with socket.create_server(("127.0.0.1", port)):
-                return port
-        except OSError:
-            continue

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.peers.served import free_port
+from bench.ports import free_port
 
 SECONDS = 60.0
 

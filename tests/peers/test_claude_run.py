@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from bench.ports import free_port
 from ramify.demo.upstream import serving
 from ramify.demo.wire import Reply
 from tests.cli.test_main import ramify
 from tests.peers import stories
 from tests.peers.claude_cli import SESSION, Script, Story, arguments
 from tests.peers.claude_cli import environment as own_world
-from tests.peers.served import free_port
 
 pytestmark = pytest.mark.peer
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bench.ports import free_port
 from ramify.demo.upstream import Received, serving
 from ramify.demo.wire import Json, Reply
 from ramify.model.observation import Record
@@ -18,7 +19,7 @@ from tests.cli.test_main import SOURCE
 from tests.peers import claude_sdk, stories
 from tests.peers.claude_cli import Metered, Script, Story, run_story
 from tests.peers.claude_sdk import SdkRun, run_program
-from tests.peers.served import Answer, free_port, serve
+from tests.peers.served import Answer, serve
 from tests.peers.test_claude_cli import bare
 from tests.peers.test_claude_trees import EXPECTED, FIGURES, shape
 from tests.peers.told import walk
@@ -126,14 +127,18 @@ asyncio.run(main())
 
 async def test_leaving_early_ends_the_client_and_keeps_what_came(tmp_path: Path) -> None:
     leaving = claude_sdk.HEAD + """
+import os
 from contextlib import aclosing
+from pathlib import Path
 ramify.instrument()
 async def main():
     async with aclosing(query(prompt=sys.argv[1], options=options)) as messages:
         async for message in messages:
             show(message)
             break
-    await asyncio.sleep(1.5)  # the SDK leaves its client ending; a loop that is gone by then complains of it
+    while Path(f"/proc/self/task/{os.getpid()}/children").read_text():
+        await asyncio.sleep(0.1)  # the SDK leaves its client ending; a loop that is gone by then complains of it
+    await asyncio.sleep(0.5)
 asyncio.run(main())
 """
     run, _, kept = await told(leaving, stories.ONE, tmp_path)

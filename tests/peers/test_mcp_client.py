@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 import ramify
+from bench.ports import free_port
 from ramify.capture.instruments.carrier import Carrier, carrier
 from ramify.emit import Emitter, Memory
 from tests.cli.test_main import environment
-from tests.peers.served import free_port
 from tests.test_recording import stored
 
 mcp = pytest.importorskip("mcp")

@@ -72,7 +72,7 @@ async def test_a_task_is_open_until_its_agent_says_otherwise(version: tuple[str,
 
 
 async def check(url: str, folder: Path) -> None:
-    async with serve("http://127.0.0.1:9", folder) as server:
+    async with serve("http://127.0.0.1:9", folder, RAMIFY_AGENT=f"mcp_alpha={url}") as server:
         log = await Log.open(server)
         with Emitter() as emitter:
             emitter.subscribe(ServerSink(server.url, session=log.key))

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from bench.ports import free_port
 from ramify.exporting.wish import Wish
 from ramify.query.scope import scope
 from tests.exporting.world import conversations, quiet, told
 from tests.peers.a2a.environments import Unavailable, environment
-from tests.peers.served import free_port
 
 REQUIREMENTS = ("arize-phoenix==20.26.1",)
 SECONDS = 180.0

@@ -17,9 +17,11 @@ from ramify.model.identity import Identity
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation
 from ramify.oidc import Provider
+from ramify.query.direct import sql
 from ramify.query.service import Ambiguous, Answer, BadQuestion, NotFound, Questions
 from ramify.settings import Settings
-from ramify.storage.base import StoreDown
+from ramify.standing import Beat, Pulse
+from ramify.storage.base import Bounds, StoreDown
 from ramify.storage.sqlite import open_sqlite
 from ramify.tokens import TokenDesk
 from ramify.web.app import make_app
@@ -133,6 +135,9 @@ class Small:
     def seen_by(self, identity: Identity) -> "Small":
         return self
 
+    def ask_sql(self, query: str, bounds: Bounds) -> Answer:
+        return sql(self.questions.store, query, bounds)
+
     def events_of(self, project: str) -> EventLog:
         return self.events
 
@@ -195,6 +200,9 @@ class Small:
 
     def preview(self, children: list[str], parent: str) -> Answer:
         return {"moves": [{"child": child} for child in children]}
+
+    async def beat(self) -> Beat:
+        return await Pulse(self.questions.seq).beat()
 
     def health(self) -> Answer:
         return {"status": "ok"}

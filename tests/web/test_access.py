@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import threading
 from collections.abc import AsyncIterator
 
 import pytest
@@ -120,6 +121,41 @@ async def test_another_process_revokes_and_a_second_later_it_counts(guarded: tup
     small.made.revoke("a", LOCAL)
     await asyncio.sleep(1.1)
     assert await health(client, secret) == 401
+
+
+async def test_what_is_changed_through_a_server_counts_there_at_once(guarded: tuple[Guarded, Client]) -> None:
+    small, client = guarded
+    boss = bearer(small.token("boss", "admin"))
+    for number in range(5):  # whatever the moment at which the list was read last
+        async with client.post("/api/tokens", json={"name": f"ci{number}", "scopes": ["read"]}, headers=boss) as response:
+            first = (await response.json())["secret"]
+        assert await health(client, first) == 200
+        async with client.post(f"/api/tokens/ci{number}/rotate", json={"grace": 0}, headers=boss) as response:
+            second = (await response.json())["secret"]
+        assert (await health(client, first), await health(client, second)) == (401, 200)
+        async with client.delete(f"/api/tokens/ci{number}", headers=boss) as response:
+            assert response.status == 200
+        assert await health(client, second) == 401
+
+
+async def test_a_list_that_was_asked_for_earlier_does_not_replace_a_later_one(guarded: tuple[Guarded, Client], monkeypatch: pytest.MonkeyPatch) -> None:
+    small, client = guarded
+    facts, asked, go_on = small.questions.store.facts, threading.Event(), threading.Event()
+
+    def slow(prefix: str) -> dict[str, str | bytes | int]:
+        found = facts(prefix)
+        asked.set()
+        go_on.wait(10)
+        return found
+
+    monkeypatch.setattr(small.questions.store, "facts", slow)
+    earlier = asyncio.create_task(asyncio.to_thread(small.access.read))
+    await asyncio.to_thread(asked.wait, 10)
+    monkeypatch.setattr(small.questions.store, "facts", facts)
+    secret = small.token("a", "read")
+    go_on.set()
+    await earlier
+    assert await health(client, secret) == 200
 
 
 async def test_the_store_is_not_asked_for_each_request(guarded: tuple[Guarded, Client], monkeypatch: pytest.MonkeyPatch) -> None:

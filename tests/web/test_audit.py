@@ -88,6 +88,25 @@ async def test_what_failed_was_not_done_and_leaves_no_line(kept: tuple[Kept, Cli
     assert small.noted == []
 
 
+async def test_sql_that_failed_was_asked_all_the_same(kept: tuple[Kept, Client]) -> None:
+    """What an error says may be what was sought."""
+    small, client = kept
+    ann, ci = bearer(small.token("ann", "read")), bearer(small.token("ci", "capture"))
+    for sql in ("SELECT abs(-9223372036854775807 - 1)", "DROP TABLE tasks", "SELECT value FROM facts"):
+        async with client.post("/api/sql", json={"sql": sql}, headers=ann) as response:
+            assert response.status == 400
+        assert [(line.who, line.act, line.more) for line, _ in small.noted] == [("ann", "sql", {"sql": sql, "failed": "yes"})]
+        small.noted.clear()
+    for body, headers, status in (({"sql": "SELECT 1"}, ci, 403), ({}, ann, 400)):  # nobody asked, or nothing was
+        async with client.post("/api/sql", json=body, headers=headers) as response:
+            assert response.status == status
+    assert small.noted == []
+    small.problem = StoreDown("gone")
+    async with client.post("/api/sql", json={"sql": "SELECT value FROM facts"}, headers=ann) as response:
+        assert response.status == 503
+        assert "facts" not in await response.text()
+
+
 async def test_without_a_line_nothing_is_given_out() -> None:
     small = Small()
     small.problem = StoreDown("gone")
@@ -112,7 +131,6 @@ async def test_admins_make_rotate_and_revoke_tokens_and_the_audit_tells(kept: tu
     wish = {"name": "ci", "scopes": ["capture", "read"], "projects": ["billing"], "expires_in": 60}
     async with client.post("/api/tokens", json=wish, headers=boss) as response:
         made = await response.json()
-    small.access.read()
     async with client.get("/api/health", headers=bearer(made["secret"])) as response:
         assert response.status == 200
     async with client.post("/api/tokens/ci/rotate", json={"grace": 0}, headers=boss) as response:
@@ -121,7 +139,6 @@ async def test_admins_make_rotate_and_revoke_tokens_and_the_audit_tells(kept: tu
         listed = await response.text()
     async with client.delete("/api/tokens/ci", headers=boss) as response:
         assert (await response.json())["status"] == "revoked"
-    small.access.read()
     for secret in (made["secret"], again["secret"]):
         assert secret not in listed
         async with client.get("/api/health", headers=bearer(secret)) as response:

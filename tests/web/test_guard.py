@@ -98,3 +98,72 @@ async def test_traffic_of_this_machine_is_watched_without_a_token() -> None:
         headers = {"authorization": "Bearer of-the-upstream", "host": "host.docker.internal"}
         async with client.post("/v1/messages", headers=headers) as response:
             assert response.status == 200
+
+
+WATCHED = ["/v1/messages", "/v1/traces", "/anthropic/v1/messages", "/openai/v1/chat/completions", "/api/hello", "/a2a/planner/"]
+PAGE = {"content-type": "text/plain"}
+
+
+@pytest.mark.parametrize("token", [None, TOKEN], ids=["open", "guarded"])
+@pytest.mark.parametrize("path", WATCHED)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example", "sec-fetch-site": "cross-site"},
+        {"origin": "http://evil.example"},
+        {"origin": "http://localhost.evil.example"},
+        {"origin": "http://evil.example@localhost.example"},
+        {"origin": "http://192.168.1.7:3000"},
+        {"origin": "null"},
+        {"origin": ""},
+        {"sec-fetch-site": "cross-site"},
+    ],
+)
+async def test_a_foreign_page_sends_nothing_through_what_is_watched(headers: dict[str, str], path: str, token: str | None) -> None:
+    small = Small(token)
+    async with serving(small) as client:
+        for method in ("POST", "GET") if path != "/v1/traces" else ("POST",):
+            async with client.request(method, path, data="{}" if method == "POST" else None, headers=PAGE | headers) as response:
+                assert response.status == 403
+                error = (await response.json())["error"]
+                assert (error["code"], "x-ramify-token" in error["hint"] or path.startswith("/a2a")) == ("foreign_origin", True)
+    assert small.observed == []
+
+
+@pytest.mark.parametrize("path", ["/v1/messages", "/openai/v1/chat/completions", "/api/hello"])
+async def test_a_page_that_points_its_own_name_at_us_sends_nothing_either(path: str) -> None:
+    headers = {"host": "evil.example:8377", "origin": "http://evil.example:8377", "sec-fetch-site": "same-origin"}
+    async with serving(Small()) as client, client.post(path, data="{}", headers=PAGE | headers) as response:
+        assert response.status == 403
+
+
+@pytest.mark.parametrize("path", ["/v1/messages", "/anthropic/v1/messages", "/openai/v1/chat/completions", "/api/hello", "/a2a/planner/"])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"origin": "http://localhost:3000"},
+        {"origin": "http://localhost:3000", "sec-fetch-site": "cross-site"},  # to 127.0.0.1, as a browser sees it
+        {"origin": "http://127.0.0.1:5173", "sec-fetch-site": "same-site"},
+        {"origin": "http://[::1]:5173"},
+        {"origin": "tauri://localhost"},
+        {"sec-fetch-mode": "cors"},  # as Node sends it
+    ],
+)
+async def test_programs_and_pages_of_this_machine_are_watched(headers: dict[str, str], path: str) -> None:
+    async with serving(Small()) as client, client.post(path, data="{}", headers=headers) as response:
+        assert response.status == 200
+
+
+async def test_a_page_with_a_token_is_somebody() -> None:
+    headers = {"origin": "https://app.example", "sec-fetch-site": "cross-site", "x-ramify-token": TOKEN}
+    async with serving(Small(TOKEN)) as client:
+        async with client.post("/v1/messages", data="{}", headers=headers) as response:
+            assert response.status == 200
+        async with client.post("/v1/messages", data="{}", headers=headers | {"x-ramify-token": "wrong"}) as response:
+            assert response.status == 403
+
+
+async def test_a_container_is_watched_under_any_name() -> None:
+    async with serving(Small()) as client, client.post("/v1/messages", data="{}", headers={"host": "ramify:8377"}) as response:
+        assert response.status == 200

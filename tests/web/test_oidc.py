@@ -1,7 +1,6 @@
 """Logging in by an OpenID provider's word: a scripted one that can break every rule, and a real one as a process of its own."""
 
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 import aiohttp
 import pytest
 
+from bench.ports import free_port
 from ramify.model.claims import Rule, identity_of, read_rule
 from ramify.model.identity import Identity
 from ramify.model.mistake import UserMistake
@@ -233,8 +233,7 @@ def test_settings_say_all_that_is_needed_or_are_refused() -> None:
 
 @pytest.fixture(scope="module")
 def real() -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     claims = '{"sub": "ann", "email": "ann@example.org", "email_verified": true, "groups": ["agents"]}'
     command = [sys.executable, "-m", "oidc_provider_mock", "--port", str(port), "--require-nonce", "true", "--user-claims", claims]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -88,8 +88,13 @@ def draw_forgotten(answer: Record) -> list[Text]:
     lines += [Text(f"  {id}") for id in ids[:MOST_NAMED]]
     if len(ids) > MOST_NAMED:
         lines.append(Text(f"  … and {len(ids) - MOST_NAMED:,} more; --json lists them all", "dim"))
+    if "in_use" in answer:
+        lines.append(Text(f"what is stored now takes {answer['in_use']:,} of {answer['size']:,} bytes on the disk"))
     if answer.get("left"):
         lines.append(Text(f"the room was not given back: {answer['left']}; ramify prune does it later", "yellow"))
+    if answer.get("waiting"):
+        waiting = plural(answer["waiting"], "observation")
+        lines.append(Text(f"{waiting} wait in spools of servers that run; what belongs to this is left out when they are stored", "yellow"))
     if answer["shared"]:
         lines.append(Text(f"{plural(answer['shared'], 'observation')} tell of others too, and stay", "yellow"))
     return lines

@@ -1,13 +1,12 @@
 """Lists: conversations, tasks, calls, hits of a search."""
 
-from os import environ
 from typing import Any
 
 from ramify.cli import columns
 from ramify.cli.draw_list import draw_list
 from ramify.cli.parser import STATUSES, Parser, add_filter, add_paging, add_reading, one_of
 from ramify.cli.session import Part, Session, gather, show_page
-from ramify.storage.sealing import INDEX_VARIABLE, is_indexed
+from ramify.storage.sealing import INDEX_VARIABLE
 
 NOTHING_YET = "nothing recorded yet — try ramify demo, or ramify run -- COMMAND"
 NOTHING_FITS = "nothing fits — use fewer filters, or see ramify tasks"
@@ -99,8 +98,7 @@ def search(session: Session) -> int:
             session.arguments.limit,
             session.arguments.cursor,
         )
-        known = is_indexed(store.questions.store, environ)
-    hint = "try fewer or other words" if known else f"the store is encrypted, and what came since is not indexed unless {INDEX_VARIABLE}=yes"
+    hint = "try fewer or other words" if answer["indexing"] else f"the store is encrypted, and what came since is not indexed unless {INDEX_VARIABLE}=yes"
     return show(session, columns.SEARCH, answer, f"nothing holds {text!r} — {hint}")
 
 

@@ -67,12 +67,12 @@ def events(session: Session) -> int:
 
 
 def reconcile_options(parser: Parser) -> None:
-    add_reading(parser, "agents")
+    add_reading(parser, "agents", "asking")
 
 
 def reconcile(session: Session) -> int:
     with session.opened(write=True) as store:
-        report = store.reconcile(session.settings.a2a)
+        report = store.reconcile(session.settings)
     if session.output.json:
         session.output.document(report)
         return 0
@@ -80,6 +80,8 @@ def reconcile(session: Session) -> int:
     session.output.lines([f"asked about {plural(report['checked'], 'task')}: " + ", ".join(f"{report[name]} {name}" for name in counts)])
     for error in report["errors"]:
         session.output.say(f"{one_line(error['agentId'])}: {one_line(error['reason'])}")
+    for one in report["unnamed"]:
+        session.output.say(f"{one_line(one['agentId'])}: {one['reason']} — {one_line(one['hint'])}")
     return 0
 
 

@@ -75,11 +75,12 @@ def dispatch(words: Sequence[str]) -> int:
 
 def refuse_command(name: str, known: list[str]) -> int:
     from ramify.cli.parser import nearest
+    from ramify.storage.address import quoted
 
     if name.startswith("-"):
         hint = "options come after the command: ramify COMMAND [OPTIONS]"
-        return refuse(f"ramify has no option {name!r} — {hint}", WRONG_USE)
-    return refuse(f"there is no command {name!r} — {nearest(name, known, 'ramify --help')}", WRONG_USE)
+        return refuse(f"ramify has no option {name.partition('=')[0]!r} — {hint}", WRONG_USE)
+    return refuse(f"there is no command {quoted(name)!r} — {nearest(name, known, 'ramify --help')}", WRONG_USE)
 
 
 def tell_lookup(problem: LookupError) -> int:

@@ -10,6 +10,7 @@ from ramify.model.mistake import UserMistake
 from ramify.setting_readers import (
     read_address,
     read_agents,
+    read_asked,
     read_count,
     read_duration,
     read_folders,
@@ -18,6 +19,7 @@ from ramify.setting_readers import (
     read_size,
 )
 from ramify.settings import SETTINGS, USUAL
+from ramify.storage.address import quoted
 
 STATUSES = (
     "pending", "submitted", "working", "input-required", "auth-required",
@@ -32,12 +34,14 @@ WRITTEN_AS: dict[Callable[[str], object], str] = {
     read_names: "NAMES",
     read_folders: "DIR",
     read_agents: "NAME=URL",
+    read_asked: "NAME=URL",
     read_duration: "TIME",
     read_size: "SIZE",
 }
 REPEATED: dict[Callable[[str], object], dict[str, Any]] = {
     read_folders: {"action": "append", "nargs": "?", "const": USUAL},
     read_agents: {"action": "append"},
+    read_asked: {"action": "append"},
 }
 SHIELD = "\0"
 DENIED = re.compile(r'-(?:[A-Za-z_]+(?::|[<>=])|"|[^\W\d_]{3})')
@@ -70,10 +74,10 @@ class Parser(argparse.ArgumentParser):
             return arguments
         stray = unknown[0]
         if not stray.startswith("-"):
-            raise UserMistake(f"{self.prog} does not expect {stray!r}", f"see {self.prog} --help")
+            raise UserMistake(f"{self.prog} does not expect {quoted(stray)!r}", f"see {self.prog} --help")
         known = [option for action in self._actions for option in action.option_strings]
         raise UserMistake(
-            f"{self.prog} has no option {stray!r}",
+            f"{self.prog} has no option {stray.partition('=')[0]!r}",
             nearest(stray.partition("=")[0], known, f"{self.prog} --help"),
         )
 

@@ -40,7 +40,7 @@ class Answering(NamedTuple):
 
 
 def run_options(parser: Parser) -> None:
-    add_settings(parser, "store", "address", "capture", "agents")
+    add_settings(parser, "store", "address", "capture", "agents", "asking")
     add_color(parser)
     parser.add_argument("--telemetry", action="store_true", help="have the Claude client export its own traces and logs here, too")
     parser.add_argument(

@@ -20,7 +20,7 @@ from ramify.settings import Settings
 
 
 def serve_options(parser: Parser) -> None:
-    add_settings(parser, "store", "address", "capture", "agents", "watch")
+    add_settings(parser, "store", "address", "capture", "agents", "asking", "watch")
 
 
 def demo_options(parser: Parser) -> None:

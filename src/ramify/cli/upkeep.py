@@ -5,6 +5,7 @@ from typing import Any
 from rich.text import Text
 
 from ramify.cli.columns import CHECKS
+from ramify.cli.contract import application
 from ramify.cli.draw_list import draw_list
 from ramify.cli.parser import Parser, add_reading
 from ramify.cli.progress import progress_bar
@@ -12,6 +13,7 @@ from ramify.cli.safe_text import one_line
 from ramify.cli.session import Part, Session, user
 from ramify.cli.words import Record, plural
 from ramify.model.audit import Noted
+from ramify.storage.address import shown
 
 MOST_MOVED = 50
 
@@ -52,10 +54,13 @@ def described(place: Any) -> str:
     return "nothing" if place is None else one_line(place)
 
 
+def doctor_options(parser: Parser) -> None:
+    add_reading(parser, "address")
+
+
 def doctor(session: Session) -> int:
     """1 when something is broken: a script can ask."""
-    with session.opened(create=True) as store:
-        checks = store.doctor()
+    checks = application().doctor(session.settings)
     if session.output.json:
         session.output.document(checks)
     else:
@@ -85,8 +90,8 @@ def copy(session: Session) -> int:
     from ramify.app import copy_store
 
     arguments = session.arguments
-    with progress_bar("copying", arguments.color) as progress:
-        answer = copy_store(arguments.source, arguments.target, progress, arguments.plain, Noted(user(), "copy", "", "command", "", {"to": bare(arguments.target)}))
+    with progress_bar("copying, then checking", arguments.color) as progress:
+        answer = copy_store(arguments.source, arguments.target, progress, arguments.plain, Noted(user(), "copy", "", "command", "", {"to": shown(arguments.target)}))
     if not answer["noted"]:
         session.output.say("this is not in the audit: the store that is copied takes nothing just now")
     if session.output.json:
@@ -96,12 +101,6 @@ def copy(session: Session) -> int:
     return 0 if answer["verified"] else 1
 
 
-def bare(address: str) -> str:
-    """Without who asks for it, and their password."""
-    scheme, mark, rest = address.partition("://")
-    return scheme + mark + rest.rpartition("@")[2].partition("?")[0]
-
-
 def draw_copy(answer: Record) -> list[Text]:
     held = plural(answer["observations"], "observation")
     lines = [Text(f"{answer['copied']:,} copied; the source holds {held}, checksum {answer['checksum'][:16]}")]
@@ -109,6 +108,11 @@ def draw_copy(answer: Record) -> list[Text]:
         lines.append(Text("verified: the copy holds all of them, byte for byte", "green"))
         judged = f"{len(answer['moved']):,} rows follow otherwise from them than in the source, which an older version or other prices made"
         return [*lines, Text(judged, "yellow")] if answer["moved"] else lines
+    if waiting := answer.get("waiting"):
+        lines.append(Text(f"not all: {plural(waiting, 'observation')} wait in a spool of the source, which could not be stored there", "red"))
+        lines.append(Text("end the server that uses it, or make the source take them, and run the same command again", "dim"))
+        if not answer["missing"]:
+            return lines
     lines.append(Text(f"not the same: {len(answer['missing']):,} missing", "red"))
     return [*lines, Text("run the same command again; if that does not help: ramify rebuild --store TO", "dim")]
 
@@ -125,5 +129,5 @@ def rekey(session: Session) -> int:
 
 
 FAMILY = {
-    "rebuild": Part(rebuild_options, rebuild), "doctor": Part(add_reading, doctor), "copy": Part(copy_options, copy), "rekey": Part(add_reading, rekey),
+    "rebuild": Part(rebuild_options, rebuild), "doctor": Part(doctor_options, doctor), "copy": Part(copy_options, copy), "rekey": Part(add_reading, rekey),
 }  # fmt: skip

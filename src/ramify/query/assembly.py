@@ -7,7 +7,7 @@ from ramify.model.entity import Call, Conversation, Task, ToolCall
 from ramify.model.moment import iso
 from ramify.model.standing import task_status
 from ramify.query import family, kept
-from ramify.query.branches import branch_names
+from ramify.query.branches import branch_names, branches_of
 from ramify.query.content import Content, result_value
 from ramify.query.flags import Patience, flags_of, is_stalled
 from ramify.query.shapes import call_shape, conversation_shape, task_shape, usage_shape
@@ -54,23 +54,20 @@ def call_shapes(store: Store, calls: list[Call]) -> list[Answer]:
 
 
 def conversation_shapes(store: Store, rows: list[Conversation]) -> list[Answer]:
-    names = branch_names(store, (row.id for row in rows))
-    owners = {
-        line.id: getattr(line, "conversation", "")
-        for line in store.among("lines", "conversation", [row.id for row in rows])
-    }
+    names = branches_of(store, (row.id for row in rows))
     openings = store.openings([row.id for row in rows])
     shapes = []
     for row in rows:
         title, tasks, roots = openings.get(row.id, ("", 0, 0))
-        branches = sorted({name for line, name in names.items() if owners.get(line) == row.id})
-        shapes.append(conversation_shape(row, title, tasks, roots, branches))
+        shapes.append(conversation_shape(row, title, tasks, roots, sorted(set(names.get(row.id, {}).values()))))
     return shapes
 
 
 def tool_shapes(store: Store, rows: list[ToolCall], content: Content) -> list[Answer]:
-    callers = {call.id: call for call in store.among("calls", "id", [row.call for row in rows]) if isinstance(call, Call)}
-    bringers = [call for call in store.among("calls", "id", [row.result_call for row in rows]) if isinstance(call, Call)]
+    asked, answered = {row.call for row in rows}, {row.result_call for row in rows}
+    calls = [call for call in store.among("calls", "id", sorted(asked | answered)) if isinstance(call, Call)]
+    callers = {call.id: call for call in calls if call.id in asked}
+    bringers = [call for call in calls if call.id in answered]
     uses, results = content.tool_blocks(bringers, {row.native for row in rows})
     tasks = {task.id: task for task in store.among("tasks", "id", [call.task for call in callers.values()])}
     return [

@@ -8,15 +8,16 @@ from ramify.storage.base import Store
 
 def branch_names(store: Store, conversations: Iterable[str]) -> dict[str, str]:
     """Line id to name, for every line of these conversations."""
-    lines = store.among("lines", "conversation", sorted({one for one in conversations if one}))
+    return {line: name for names in branches_of(store, conversations).values() for line, name in names.items()}
+
+
+def branches_of(store: Store, conversations: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The same, by conversation."""
     grouped: dict[str, list[Line]] = {}
-    for line in lines:
+    for line in store.among("lines", "conversation", sorted({one for one in conversations if one})):
         if isinstance(line, Line):
             grouped.setdefault(line.conversation, []).append(line)
-    names: dict[str, str] = {}
-    for group in grouped.values():
-        names.update(_names(sorted(group, key=lambda line: (line.order, line.position, line.id))))
-    return names
+    return {id: _names(sorted(group, key=lambda line: (line.order, line.position, line.id))) for id, group in grouped.items()}
 
 
 def _names(lines: list[Line]) -> dict[str, str]:

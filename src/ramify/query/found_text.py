@@ -40,6 +40,7 @@ def search(store: Store, text: str, limit: int, cursor: str | None) -> dict[str,
         "items": list({(item["side"], item["call"], item["message"], item["block"]): item for item in found if item is not None}.values()),
         "next": None if after is None else str(after),
         "indexed": store.search.indexed(),
+        "indexing": store.search.fed,
         "seq": store.seq(),
     }
     return {**answer, "looked": looked} if wanted.narrows else answer

@@ -212,6 +212,9 @@ class Narrowed:
         """How much room others take is theirs to know."""
         return {"bytes": 0, "raw_bytes": 0}
 
+    def in_use(self) -> int:
+        return 0
+
 
 class NarrowedIndex:
     """Hits in what may be seen. Filling it is not for those who only see a part."""
@@ -240,6 +243,10 @@ class NarrowedIndex:
             ids.setdefault(BESIDE.get(words.side, "calls"), set()).add(words.call)
         seen = {(table, row.id) for table, some in ids.items() for row in self._within.among(table, "id", sorted(some))}
         return [hit for hit in hits if (BESIDE.get(hit[1].side, "calls"), hit[1].call) in seen]
+
+    @property
+    def fed(self) -> bool:
+        return self._index.fed
 
     def indexed(self) -> int:
         return self._index.indexed()

@@ -1,6 +1,9 @@
 """From any id that people have at hand to the thing it names."""
 
-from ramify.model.entity import TABLES, Entity, Task
+from operator import itemgetter
+
+from ramify.model.entity import TABLES, Call, Entity, Task
+from ramify.model.ids import call_id
 from ramify.query.errors import Ambiguous, NotFound
 from ramify.storage.base import Ref, Store
 
@@ -10,11 +13,14 @@ NAMES = {
 }  # fmt: skip
 
 
+Found = list[tuple[str, Entity]]
+"""Tables and rows. Each is loaded once: on a server every look is a journey."""
+
+
 def resolve(store: Store, id: str, tables: tuple[str, ...] = ("tasks", "conversations", "calls", "tools")) -> tuple[str, Entity]:
     """The table and the row. Ramify's own ids may be shortened as long as they fit one thing."""
     found = _own(store, id) or _native(store, id) or _shortened(store, id)
-    fitting = [one for one in found if one[0] in tables] or found
-    rows = [(table, row) for table, one in fitting if (row := store.load(table, one)) is not None]
+    rows = [one for one in found if one[0] in tables] or found
     if len(rows) > 1:
         candidates = [
             {"id": row.id, "kind": NAMES[table], "project": getattr(row, "project", "")} for table, row in rows
@@ -29,29 +35,42 @@ def resolve(store: Store, id: str, tables: tuple[str, ...] = ("tasks", "conversa
     return table, row
 
 
-def _own(store: Store, id: str) -> list[tuple[str, str]]:
-    return [(table, id) for prefix, table in PREFIXES.items() if id.startswith(prefix) and store.load(table, id) is not None]
+def _own(store: Store, id: str) -> Found:
+    return [(table, row) for prefix, table in PREFIXES.items() if id.startswith(prefix) and (row := store.load(table, id)) is not None]
 
 
-def _shortened(store: Store, id: str) -> list[tuple[str, str]]:
+def _shortened(store: Store, id: str) -> Found:
     """After ids of protocols: some of these begin as ours do."""
     for prefix, table in PREFIXES.items():
         if id.startswith(prefix) and len(id) >= len(prefix) + 4:
-            return [(table, one) for one in store.ids_like(table, id, 20)]
+            return [(table, row) for one in store.ids_like(table, id, 20) if (row := store.load(table, one)) is not None]
     return []
 
 
-def _native(store: Store, id: str) -> list[tuple[str, str]]:
+def _native(store: Store, id: str) -> Found:
     exact = id.split(":", 2)
     if len(exact) == 3 and exact[0] and exact[1]:
-        kind = f"{exact[0]}:{exact[1]}"
-        return sorted({(ref.entity, ref.id) for ref in store.refs(exact[2]) if ref.kind == kind and _still(store, ref)})
-    return sorted({(ref.entity, ref.id) for ref in store.refs(id) if ref.entity in TABLES and _still(store, ref)})
+        return _named(store, exact[2], f"{exact[0]}:{exact[1]}")
+    return _named(store, id)
 
 
-def _still(store: Store, ref: Ref) -> bool:
+def _named(store: Store, value: str, kind: str = "") -> Found:
+    """What was seen of a call on the wire names it without being written down: its id follows from that."""
+    found: dict[tuple[str, str], Entity] = {}
+    call = store.load("calls", call_id(value)) if kind in ("", "capture:exchange") else None
+    if isinstance(call, Call) and call.exchange == value:
+        found["calls", call.id] = call
+    for ref in store.refs(value):
+        place = ref.entity, ref.id
+        if ref.kind == kind if kind else ref.entity in TABLES:
+            row = found.get(place) or store.load(*place)
+            if row is not None and _still(row, ref):
+                found[place] = row
+    return [(table, row) for (table, _), row in sorted(found.items(), key=itemgetter(0))]
+
+
+def _still(row: Entity, ref: Ref) -> bool:
     """Refs are only ever added. A task that was taken for another for a while had its id, and has it no longer."""
-    row = store.load(ref.entity, ref.id)
     if not isinstance(row, Task) or not row.protocol or ref.kind == "ramify:task":
         return True
     return any(

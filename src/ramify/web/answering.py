@@ -14,7 +14,7 @@ from aiohttp import web
 from ramify.model.mistake import UserMistake
 from ramify.query.service import Answer
 from ramify.web.route import Asked, Download, Respond, Route, read_parameters
-from ramify.web.served import Serve, seen
+from ramify.web.served import IDENTITY, Serve, seen
 
 EXECUTOR: web.AppKey[ThreadPoolExecutor] = web.AppKey("executor")
 BODY: web.RequestKey[bytes] = web.RequestKey("body")
@@ -35,10 +35,10 @@ def serving(route: Route) -> Serve:
     async def serve(request: web.Request) -> web.StreamResponse:
         given = read_parameters(request.query.items(), route.parameters)
         body = request[BODY] = await json_body(request, LARGEST_ACT) if request.method == "POST" else b""
-        asked = Asked(seen(request), request.match_info, given, body)
+        asked = Asked(seen(request), request.match_info, given, body, request[IDENTITY].name)
         packed = "gzip" in request.headers.get("accept-encoding", "")
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(request.app[EXECUTOR], answered, respond, asked, packed, route.apart)
+        return await loop.run_in_executor(request.app[EXECUTOR], answered, respond, asked, packed)
 
     return serve
 
@@ -60,10 +60,10 @@ async def bounded_body(request: web.Request, largest: int) -> bytes:
     return bytes(body)
 
 
-def answered(respond: Respond, asked: Asked, packed: bool, apart: bool) -> web.Response:
+def answered(respond: Respond, asked: Asked, packed: bool) -> web.Response:
     # The number is read first: what is stored while the answer is put together is then sent again by the live
     # feed, never left out.
-    numbered = {} if apart else {"seq": asked.ramify.questions.seq()}
+    numbered = {"seq": asked.ramify.questions.seq()}
     answer = respond(asked)
     if isinstance(answer, Download):
         return download(answer)

@@ -31,7 +31,7 @@ from ramify.web import (
     webhooks,
 )
 from ramify.web.answering import serving, threads
-from ramify.web.attempts import LOGINS, REFUSALS, Attempts
+from ramify.web.attempts import LOGINS, PUSHES, REFUSALS, Attempts
 from ramify.web.errors import errors
 from ramify.web.guard import guard
 from ramify.web.live import SINCE, live, readers
@@ -114,13 +114,13 @@ ROUTES = (
     Route("GET", "/api/compare", "read", insights.compare, "Two runs side by side: where they part, and what that cost", "Comparison", (LEFT, RIGHT)),
     Route("GET", "/api/stats", "read", insights.stats, "Totals; sums by day, project, agent, model or tool", "Stats|Statistics",
           (SUMMED, SINCE_DAY, UNTIL_DAY, PROJECT, ROWS)),
-    Route("GET", "/api/health", "read", overview.health, "How the server is", "Health", apart=True),
+    Route("GET", "/api/health", "read", metrics.health, "How the server is", "Health"),
     Route("GET", "/api/alive", "open", metrics.alive, "Whether the process lives", "Alive"),
     Route("GET", "/api/ready", "open", metrics.ready, "Whether traffic may come", "Ready"),
     Route("GET", "/metrics", "read", metrics.metrics, "Figures for a monitoring system, as Prometheus reads them", ""),
     Route("GET", "/api/live", "read", live, "What changes, as server-sent events", "", (SINCE,)),
     Route("GET", "/api/links/preview", "read", links.previewed, "What a correction would move", "Preview", (CHILD, PARENT)),
-    Route("POST", "/api/sql", "read", sql.asked, "One SQL query, read-only", "SqlAnswer", takes="SqlQuery", act="sql"),
+    Route("POST", "/api/sql", "read", sql.asked, "One SQL query, read-only", "SqlAnswer", takes="SqlQuery", act="sql", tried=True),
     Route("POST", "/api/links", "write", links.linked, "Say where a task belongs", "Object", takes="NewLink", act="link"),
     Route("POST", "/api/records", "capture", reports.records, "Take what a recorded program reports", "Taken",
           takes="Batch"),
@@ -197,11 +197,11 @@ def make_app(ramify: Served) -> web.Application:
     app = web.Application(middlewares=[errors, guard], client_max_size=LARGEST_BODY)
     app[RAMIFY] = ramify
     app[PUSHERS] = Pushers(os.environ)
-    app[LOGINS], app[REFUSALS] = Attempts(ramify.clock), Attempts(ramify.clock)
+    app[LOGINS], app[REFUSALS], app[PUSHES] = (Attempts(ramify.clock) for _ in range(3))
     app.cleanup_ctx.extend((threads, readers, events.writers, otlp.workers))
     app[NEEDED] = {app.router.add_route(route.method, route.path, noting(route, serving(route))): route.scope for route in ROUTES}
     app.router.add_route("GET", "/api/openapi.json", described(ROUTES))
-    app.router.add_route("POST", "/webhook/{task_type}/{agent_id}/{operation_id}", webhooks.received)  # signed, or by courtesy
+    app.router.add_route("POST", "/webhook/{task_type}/{agent_id}/{operation_id}", webhooks.received)  # see there who may
     exported = frozenset(app.router.add_route("POST", f"/v1/{signal}", otlp.receiving(signal)) for signal in EXPORTED)
     agents = frozenset(app.router.add_route(method, path, ramify.agents) for method, path in AGENT_CAPTURE)
     models = frozenset(app.router.add_route(method, path, ramify.proxy) for method, path in CAPTURE)

@@ -32,4 +32,5 @@ class Attempts:
 
 
 LOGINS: web.AppKey[Attempts] = web.AppKey("logins")
+PUSHES: web.AppKey[Attempts] = web.AppKey("pushes")
 REFUSALS: web.AppKey[Attempts] = web.AppKey("refusals")

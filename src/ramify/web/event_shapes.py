@@ -163,6 +163,14 @@ class Failed(Struct):
     reason: str
 
 
+class Unnamed(Struct):
+    """An agent that is not asked, because nobody who runs the server has named its address."""
+
+    agentId: str
+    reason: str
+    hint: str
+
+
 class Reconciliation(Struct, kw_only=True):
     checked: int
     corrected: int
@@ -170,6 +178,7 @@ class Reconciliation(Struct, kw_only=True):
     missing: int
     anomalies: int
     errors: list[Failed]
+    unnamed: list[Unnamed]
     startedAt: Moment
     endedAt: Moment
 

@@ -8,8 +8,10 @@
   `x-ramify-token`, and only when the traffic comes from outside.
 - People log in once; the cookie that they get counts for our own page alone, which is checked a second time: a page of
   another port, or of a neighbouring name, is the same site to a browser.
-- An agent on this machine often asks for no credential at all. So, unlike a model's API, agents are kept from foreign
-  pages and foreign names; pages of this machine may talk to them.
+- A page can send through us what a program would: it would cost money, and stand in the store as if somebody had worked. So traffic that
+  is watched without a token comes from programs, which name no Origin, or from pages of this machine.
+- An agent on this machine often asks for no credential at all. So, unlike a model's API, agents are kept from foreign names as
+  well; containers reach a model's API under names that nobody here can know.
 """
 
 import ipaddress
@@ -94,6 +96,17 @@ def check_page(request: web.Request) -> None:
         raise Refused(403, "foreign_origin", f'A page of "{origin}" may not talk to this agent', "Use a client, or a page of this machine")
 
 
+def check_watched_page(request: web.Request) -> None:
+    """That its name is the one in Host proves nothing: a page may have pointed its own name at us. Two names of this machine are
+    two sites to a browser, so what it says of the site counts only where it does not name a page."""
+    origin = request.headers.get("origin")
+    foreign = request.headers.get("sec-fetch-site") == "cross-site" if origin is None else not is_local(host_name(origin.partition("://")[2]))
+    if foreign:
+        page = "Another site" if origin is None else f'A page of "{origin}"'
+        hint = f"Use a program, a page of this machine, or a token: {CAPTURE_TOKEN}"
+        raise Refused(403, "foreign_origin", f"{page} may not send anything through here", hint)
+
+
 def is_outside(request: web.Request) -> bool:
     """Traffic that arrives at a loopback address comes from this machine."""
     address = request.transport.get_extra_info("sockname") if request.transport else None
@@ -173,6 +186,8 @@ async def guard(request: web.Request, handler: Serve) -> web.StreamResponse:  # 
         check_origin(request)
     needed = needed_for(request, captured)
     request[IDENTITY] = identity = await whoever(request, needed, captured)
+    if captured and identity is LOCAL:
+        check_watched_page(request)
     check_scope(identity, needed)
     if needed == "capture":
         request[WHOSE] = project_brought(request, identity, ramify.project)

@@ -1,10 +1,10 @@
-"""Figures for a monitoring system, in the text form of Prometheus; and whether the process lives and is ready for traffic."""
+"""How the server is: for people, as figures for a monitoring system in the text form of Prometheus, and whether it lives and is ready
+for traffic. Said also while the store is away or hangs: nothing here waits for it longer than a second."""
 
 import asyncio
 import contextlib
 import os
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,16 @@ from typing import Any
 from aiohttp import web
 
 from ramify.model.mistake import NotYours
-from ramify.storage.base import StoreDown
+from ramify.web.answering import document
 from ramify.web.live import READERS
-from ramify.web.served import IDENTITY, RAMIFY, Served
+from ramify.web.route import read_parameters
+from ramify.web.served import IDENTITY, RAMIFY, seen
 
+AWAY = "the store does not answer, so what is seen waits in the spool, and nothing can be shown"
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
 FIGURES = (
+    ("ramify_exchanges_captured_total", "counter", "exchanges", "exchanges with models whose request was seen, since the start"),
+    ("ramify_observations_captured_total", "counter", "captured", "observations of every kind that were seen, lost ones among them"),
     ("ramify_observations_stored_total", "counter", "stored", "observations stored since the start"),
     ("ramify_observations_lost_total", "counter", "lost", "observations given up for want of room"),
     ("ramify_observations_unlinked_total", "counter", "unlinked", "observations stored that a bug kept from being linked"),
@@ -40,18 +44,19 @@ async def metrics(request: web.Request) -> web.Response:
     health = ramify.health()
     state = health["capture"]
     lines = [line for name, kind, field, words in FIGURES for line in figure(name, kind, words, state.get(field, 0))]
-    lines += figure("ramify_ingest_lag_seconds", "gauge", "age of the oldest observation that is not safe yet", lag(state))
+    lines += figure("ramify_ingest_lag_seconds", "gauge", "age of the oldest observation that is not stored, on disk or in memory", lag(state))
+    lines += commits(state)
     lines += figure("ramify_live_readers", "gauge", "readers of the live feed", len(request.app[READERS]))
     lines += [line for name, words, value in of_process() for line in figure(name, "gauge", words, value)]
     lines += [line for name, words, value in of_room(health) for line in figure(name, "gauge", words, value)]
     lines += figure("ramify_up_seconds", "gauge", "since the server started", health["uptime_s"])
     if (sending := health.get("otlp")) is not None:
         lines += [line for name, kind, field, words in SENDING for line in figure(name, kind, words, sending[field])]
-    took, seq = await asked(ramify)
-    lines += figure("ramify_store_up", "gauge", "whether the store answers", int(seq is not None))
-    lines += figure("ramify_store_seconds", "gauge", "how long the store took to say how far its log goes", took)
-    if seq is not None:
-        lines += figure("ramify_log_sequence", "counter", "how far the log goes", seq)
+    beat = await ramify.beat()
+    lines += figure("ramify_store_up", "gauge", "whether the store answers within a second", int(beat.seq is not None))
+    lines += figure("ramify_store_seconds", "gauge", "how long the store took to say how far its log goes", round(beat.seconds, 6))
+    if beat.seq is not None:
+        lines += figure("ramify_log_sequence", "counter", "how far the log goes", beat.seq)
     return web.Response(text="\n".join([*lines, ""]), headers={"content-type": TYPE, "cache-control": "no-store"})
 
 
@@ -81,17 +86,26 @@ def of_room(health: dict[str, Any]) -> Iterator[tuple[str, str, float]]:
     yield "ramify_derived_ratio", "how much of an older store has been derived again; 1: all", deriving["done"] / max(1, deriving["total"]) if deriving else 1
 
 
+def commits(state: dict[str, Any]) -> list[str]:
+    name, words = "ramify_commit_seconds", "how long the writer took to link a batch and the store to take it"
+    values = (f"{name}_sum {state.get('commit_seconds', 0)}", f"{name}_count {state.get('commits', 0)}")
+    return [f"# HELP {name} {words}", f"# TYPE {name} summary", *values]
+
+
 def lag(state: dict[str, Any]) -> float:
     return float(state.get("lag_ms") or 0) / 1000
 
 
-async def asked(ramify: Served) -> tuple[float, int | None]:
-    began = time.monotonic()
-    try:
-        seq: int | None = await asyncio.to_thread(ramify.questions.seq)
-    except StoreDown:
-        seq = None
-    return round(time.monotonic() - began, 6), seq
+async def health(request: web.Request) -> web.Response:
+    """Also while the store is away or hangs: then above all somebody wants to know. The log goes as far as was heard of last."""
+    read_parameters(request.query.items(), ())
+    found, beat = seen(request).health(), await request.app[RAMIFY].beat()
+    if beat.seq is not None:
+        found = {**found, "seq": beat.seq}
+    else:  # why is not for those who see some projects only: it may name machines
+        why = f"{AWAY}: {beat.problem}" if request[IDENTITY].projects is None else AWAY
+        found = {**found, "status": "degraded", "notices": [*found.get("notices", []), why]}
+    return document(found, "gzip" in request.headers.get("accept-encoding", ""))
 
 
 async def alive(request: web.Request) -> web.Response:
@@ -100,12 +114,12 @@ async def alive(request: web.Request) -> web.Response:
 
 
 async def ready(request: web.Request) -> web.Response:
-    """Traffic may come. A store that is away is no reason to turn it away: what comes waits in the spool."""
+    """Traffic may come. A store that is away is no reason to turn it away: what comes waits in the spool. But where it has not
+    answered even once, the server may be one that was given a wrong address."""
     ramify = request.app[RAMIFY]
-    state = ramify.health()["capture"]
-    _, seq = await asked(ramify)
-    fit = not state["lost"] or seq is not None
-    answer = {"ready": fit, "store": seq is not None}
+    state, beat = ramify.health()["capture"], await ramify.beat()
+    fit = beat.seq is not None or (beat.ever and not state["lost"])
+    answer: dict[str, Any] = {"ready": fit, "store": beat.seq is not None}
     if request[IDENTITY].projects is None:
-        answer |= {"waiting": state["waiting"], "spooled": state["spooled"]}
+        answer |= {"problem": beat.problem or None, "waiting": state["waiting"], "spooled": state["spooled"]}
     return web.json_response(answer, status=200 if fit else 503)

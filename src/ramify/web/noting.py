@@ -24,7 +24,12 @@ def noting(route: Route, serve: Serve) -> Serve:
         return serve
 
     async def served(request: web.Request) -> web.StreamResponse:
-        response = await serve(request)
+        try:
+            response = await serve(request)
+        except Exception:
+            if route.tried and (asked := told_body(request.get(BODY, b""))):
+                await note(request, route.act, more={**asked, "failed": "yes"})
+            raise
         if response.status < 400 and not request.get(NOTED):
             await note(request, route.act)
         return response

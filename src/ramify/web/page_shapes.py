@@ -149,10 +149,11 @@ class Alive(Struct):
 
 
 class Ready(Struct):
-    """`store`: it answers. Traffic may come without it, while the spool has room."""
+    """`store`: it answers. Traffic may come without it, while the spool has room, once it has answered at all."""
 
     ready: bool
     store: bool
+    problem: str | None
     waiting: int
     spooled: int
 
@@ -163,14 +164,17 @@ class Deriving(Struct):
 
 
 class Engine(Struct, kw_only=True):
-    """How the database stands, as it was half a minute ago at most. None: there is no such thing there, or it is not shown."""
+    """How the database stood `age_s` seconds ago: half a minute or so, while somebody asks every few minutes. None: there is no such thing there, or it is not shown."""
 
     engine: str
     version: str
+    age_s: float  # how old this is
+    schema: int  # how often the engine's tables have changed so far
     log: int  # how far it goes
     indexed: int  # how far of it search knows
     partitions: int | None = None  # PostgreSQL: tables of a day
     notices: bool | None = None  # PostgreSQL: whether servers hear of each other at once; a pooler carries none
+    lacks: tuple[str, ...] = ()  # PostgreSQL: schemas of the views that are missing, and that the user may not make
     parts: int | None = None  # ClickHouse, active
     most_parts: int | None = None  # in one partition
     merges: int | None = None  # under way
@@ -208,6 +212,7 @@ class Forgotten(Struct):
     shared: int
     pieces: int
     left: str  # why room was not given back yet; empty: it was
+    waiting: int  # in spools of servers that run: what belongs to it is left out when they are stored
     dry_run: bool
 
 

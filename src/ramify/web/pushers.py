@@ -1,7 +1,7 @@
 """Who may push: an agent that signs by a key, shares a secret, or has a token; as the environment says, for all or for one.
 
 Keys (`RAMIFY_WEBHOOK_KEYS`) verify RFC 9421, secrets (`RAMIFY_WEBHOOK_SECRET`) AdCP's older HMAC, and a token
-(`RAMIFY_WEBHOOK_TOKEN`) is what A2A sends along. Where none of them is set for an agent, everybody may.
+(`RAMIFY_WEBHOOK_TOKEN`) is what A2A sends along. Where none of them is set for an agent, nobody vouches for its pushes.
 """
 
 import re
@@ -78,7 +78,7 @@ class Pushers:
 
     def _of(self, name: str, agent: str) -> str:
         """An agent's own wins, also where it is empty: that one needs none. Of keys, the name of the variable."""
-        own = f"{name}_{NAME.sub('_', agent.upper())}"
+        own = own_name(name, agent)
         found = own if own in self._environment else name
         value = self._environment.get(found, "")
         return found if value and name == KEYS else value
@@ -90,6 +90,16 @@ class Pushers:
             return base + request.raw_path
         scheme = request.headers.get("x-forwarded-proto") or request.scheme
         return f"{scheme}://{request.host}{request.raw_path}"
+
+
+def own_name(name: str, agent: str) -> str:
+    """The variable that is for this agent alone."""
+    return f"{name}_{NAME.sub('_', agent.upper())}"
+
+
+def to_configure(agent: str) -> str:
+    """For whoever runs a server that believes nobody yet."""
+    return f"Set {own_name(SECRET, agent)[:120]} (AdCP's signature), {KEYS}… (RFC 9421) or {TOKEN}… (A2A's token) for this server"
 
 
 def refused(reason: str, hint: str) -> Refused:

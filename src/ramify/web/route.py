@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
+from ramify.model.identity import LOCAL
 from ramify.model.mistake import UserMistake
 from ramify.query.service import Answer
 from ramify.web.served import Needed, Seen, Serve
@@ -22,12 +23,13 @@ class Parameter(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """One question as it came: the values in its path, its parameters, and the body of an act."""
+    """One question as it came: the values in its path, its parameters, the body of an act, and the name of who asks."""
 
     ramify: Seen
     path: Mapping[str, str]
     given: dict[str, Any]
     body: bytes = b""
+    who: str = LOCAL.name
 
 
 class Download(NamedTuple):
@@ -51,7 +53,7 @@ class Route(NamedTuple):
     parameters: tuple[Parameter, ...] = ()
     takes: str = ""  # the shape of its body, likewise
     act: str = ""  # what the audit calls it; "": whoever asks this leaves no trace
-    apart: bool = False  # answers while the store is away as well, and says by itself how far the log goes
+    tried: bool = False  # it stands there also where it failed: an error can tell what an answer would have told
 
 
 LIMIT = Parameter("limit", "integer", "how many items at most", 50, least=1, most=MOST)

@@ -13,6 +13,7 @@ from ramify.model.identity import Identity, Scope
 from ramify.model.observation import Observation
 from ramify.query.events import Wanted
 from ramify.query.service import Answer, Questions
+from ramify.storage.base import Bounds
 
 Batch = tuple[int, list[dict[str, Any]]]
 """The log's sequence number, and what changed up to it."""
@@ -102,6 +103,9 @@ class Access(Protocol):
     def proxy(self) -> str | None:
         """Whose word about addresses is believed."""
 
+    def read(self) -> None:
+        """Tokens as they are in the store now; never raises where that is away."""
+
     async def identify(self, secret: str) -> Identity | None: ...
     async def log_in(self, secret: str) -> tuple[str, Identity] | None:
         """The id of the login, for a cookie."""
@@ -136,6 +140,9 @@ class Seen(Protocol):
 
     @property
     def questions(self) -> Questions: ...
+    def ask_sql(self, query: str, bounds: Bounds) -> Answer:
+        """What a person wrote, within these bounds whatever it is."""
+
     @property
     def exports(self) -> Exports: ...
     @property
@@ -179,6 +186,19 @@ class Seen(Protocol):
     def stats(self) -> Answer: ...
 
 
+class Beat(Protocol):
+    """How far the log goes, as the store says now; None: it does not, and `problem` says why. `ever`: it has said so before."""
+
+    @property
+    def seq(self) -> int | None: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def problem(self) -> str: ...
+    @property
+    def ever(self) -> bool: ...
+
+
 class Served(Seen, Protocol):
     """All of it, with the ways in."""
 
@@ -198,6 +218,8 @@ class Served(Seen, Protocol):
         """A line of the audit. Back when it is safe; raises StoreDown."""
 
     def seen_by(self, identity: Identity) -> Seen: ...
+    async def beat(self) -> Beat:
+        """Whether the store answers; said within about a second, whatever it does."""
 
 
 CAPTURED: web.AppKey[frozenset[web.AbstractRoute]] = web.AppKey("captured")

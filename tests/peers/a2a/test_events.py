@@ -11,11 +11,13 @@ from urllib.parse import quote
 
 import pytest
 
+from bench.ports import free_port
+from tests.born import run
 from tests.cli.test_main import SOURCE
-from tests.peers.a2a.environments import HERE, python_of
-from tests.peers.a2a.world import agent, environment
+from tests.peers.a2a.environments import HERE
+from tests.peers.a2a.world import agent, brood_of, environment
 from tests.peers.log import Log, states
-from tests.peers.served import free_port, serve
+from tests.peers.served import serve
 
 pytestmark = pytest.mark.peer
 PACKAGES = sysconfig.get_paths()["purelib"]
@@ -26,14 +28,10 @@ BOTH = pytest.mark.parametrize("version", ["1", "03"])
 
 async def operate(version: str, log: Log, operation: str, *arguments: str) -> list[dict[str, Any]]:
     """What the client got, call by call."""
-    process = await asyncio.create_subprocess_exec(
-        *(str(python_of(version)), str(HERE / "operating.py"), SOURCE, PACKAGES, log.server.url, log.key, operation),
-        *(f"client_{version}.py", *arguments),
-        env=environment(), stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    output, _ = await asyncio.wait_for(process.communicate(), 90)
-    assert process.returncode == 0
-    *lines, last = [json.loads(line) for line in output.splitlines()]
+    words = (SOURCE, PACKAGES, log.server.url, log.key, operation, f"client_{version}.py", *arguments)
+    done = await asyncio.to_thread(run, brood_of(version), str(HERE / "operating.py"), words, environment())
+    assert done.returncode == 0, done.stderr
+    *lines, last = [json.loads(line) for line in done.stdout.splitlines()]
     assert (last["stats"]["unencodable"], last["stats"]["dropped"]) == (0, 0)
     assert [line for line in lines if "error" in line] == []
     return lines
@@ -80,7 +78,7 @@ async def test_what_an_agent_pushes_by_its_sdk_ends_the_task(version: str, tmp_p
 @BOTH
 async def test_lost_pushes_are_found_by_asking_and_an_agent_that_is_away_or_forgot_proves_nothing(version: str, tmp_path: Path) -> None:
     port = free_port()
-    async with serve(NOWHERE, tmp_path) as server:
+    async with serve(NOWHERE, tmp_path, RAMIFY_AGENT=f"{NAMES[version]}=http://127.0.0.1:{port}") as server:
         log = await Log.open(server)
         async with AsyncExitStack() as running:
             only = await running.enter_async_context(agent(version, port=port))

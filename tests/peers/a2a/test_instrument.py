@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from bench.ports import free_port
 from ramify.app import Ramify
 from ramify.model.observation import Record
 from tests.cli.test_main import SOURCE
 from tests.peers.a2a.environments import HERE, python_of
 from tests.peers.a2a.following import each
 from tests.peers.a2a.world import ask, environment, listens, task_of
-from tests.peers.served import Server, free_port, serve
+from tests.peers.served import Server, serve
 
 pytestmark = pytest.mark.peer
 PACKAGES = sysconfig.get_paths()["purelib"]

@@ -17,7 +17,7 @@ from ramify.emit import Emitter, ServerSink
 from tests.peers.a2a.test_events import NAMES, NOWHERE, operate
 from tests.peers.a2a.world import agent
 from tests.peers.log import Log, states, summary
-from tests.peers.served import serve
+from tests.peers.served import Server, serve
 from tests.peers.started import started
 
 pytest.importorskip("mcp")
@@ -62,30 +62,33 @@ async def test_five_creatives_to_three_agents_are_one_operation_with_fifteen_tas
 
 
 async def check(alpha: str, beta: str, folder: Path) -> None:
-    async with (
-        serve(NOWHERE, folder, RAMIFY_WEBHOOK_SECRET_MCP_ALPHA=SECRET) as server,
-        agent("1") as gamma,
-    ):
-        log = await Log.open(server)
-        with Emitter() as emitter, ramify.instrument(emitter=emitter):
-            emitter.subscribe(ServerSink(server.url, session=log.key))
-            first, second, _ = await asyncio.gather(
-                sell(alpha, "mcp_alpha", log, HOW),
-                sell(beta, "mcp_beta", log, HOW | {4: "lost and failed"}),
-                sell_by_a2a(gamma.url, log),
-            )
-            assert await emitter.aflush(30)
-            assert emitter.stats()["unencodable"] == 0
-        found = await log.until("op_5x3", lambda detail: Counter(states(detail))["completed"] == 11)
-        check_before(found)
-        check_receipts(first)
-        check_receipts(second)
-        report = await log.reconcile()
-        assert (report["checked"], report["corrected"], report["errors"]) == (3, 3, [])
-        check_after(await log.operation("op_5x3"))
-        async with server.http.get(f"{server.url}/api/tasks/task_0002") as answer:
-            assert (answer.status, len((await answer.json())["error"]["candidates"])) == (409, 2)
-        assert (await server.ask("tasks/mcp_beta%2Ftask_0004"))["status"] == "failed"
+    async with agent("1") as gamma:
+        named = f"mcp_alpha={alpha},mcp_beta={beta},{GAMMA}={gamma.url}"
+        async with serve(NOWHERE, folder, RAMIFY_WEBHOOK_SECRET_MCP_ALPHA=SECRET, RAMIFY_AGENT=named) as server:
+            await trade(server, alpha, beta, gamma.url)
+
+
+async def trade(server: Server, alpha: str, beta: str, gamma: str) -> None:
+    log = await Log.open(server)
+    with Emitter() as emitter, ramify.instrument(emitter=emitter):
+        emitter.subscribe(ServerSink(server.url, session=log.key))
+        first, second, _ = await asyncio.gather(
+            sell(alpha, "mcp_alpha", log, HOW),
+            sell(beta, "mcp_beta", log, HOW | {4: "lost and failed"}),
+            sell_by_a2a(gamma, log),
+        )
+        assert await emitter.aflush(30)
+        assert emitter.stats()["unencodable"] == 0
+    found = await log.until("op_5x3", lambda detail: Counter(states(detail))["completed"] == 11)
+    check_before(found)
+    check_receipts(first)
+    check_receipts(second)
+    report = await log.reconcile()
+    assert (report["checked"], report["corrected"], report["errors"]) == (3, 3, [])
+    check_after(await log.operation("op_5x3"))
+    async with server.http.get(f"{server.url}/api/tasks/task_0002") as answer:
+        assert (answer.status, len((await answer.json())["error"]["candidates"])) == (409, 2)
+    assert (await server.ask("tasks/mcp_beta%2Ftask_0004"))["status"] == "failed"
 
 
 def check_before(found: dict[str, Any]) -> None:

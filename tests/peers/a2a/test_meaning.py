@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bench.ports import free_port
 from ramify.model.entity import Task
 from ramify.query.service import Questions
 from ramify.storage.sqlite import Sqlite
@@ -14,7 +15,6 @@ from tests.a2a_verdicts import in_random_batches, rows, told
 from tests.capture.a2a.world import frames, records, watched
 from tests.capture.world import Seen, until
 from tests.peers.a2a.world import agent, ask, states, task_of
-from tests.peers.served import free_port
 from tests.story import row_differences
 
 pytestmark = pytest.mark.peer

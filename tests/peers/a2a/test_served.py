@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from bench.ports import free_port
 from ramify.model.observation import Record
 from ramify.storage.sqlite import open_sqlite
 from tests.capture.world import bytes_server, read_head
 from tests.peers.a2a.world import agent, ask, client, states, task_of
-from tests.peers.served import Server, free_port, serve
+from tests.peers.served import Server, serve
 
 pytestmark = pytest.mark.peer
 SECRET = "a-token-of-the-hook"

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from bench.ports import free_port
 from tests.born import Born, born, brood
 from tests.peers.a2a.environments import HERE, python_of
-from tests.peers.served import free_port
 
 SECONDS = 60.0
 Line = dict[str, Any]
@@ -42,9 +42,12 @@ async def agent(version: str, *options: str, port: int = 0) -> AsyncIterator[Age
         await process.wait()
 
 
+def brood_of(version: str) -> str:
+    return brood(str(python_of(version)), str(HERE), f"agent_{version}", f"client_{version}")
+
+
 async def started(version: str, part: str, *arguments: str, heard: bool) -> Born:
-    place = brood(str(python_of(version)), str(HERE), f"agent_{version}", f"client_{version}")
-    return await born(place, str(HERE / f"{part}_{version}.py"), arguments, environment(), heard)
+    return await born(brood_of(version), str(HERE / f"{part}_{version}.py"), arguments, environment(), heard)
 
 
 def environment() -> dict[str, str]:

@@ -151,7 +151,7 @@ export const api = {
   reconcileAll: () => act<Reconciliation>(address("all/reconcile"), "POST"),
   reconcile: (session: string) => act<Reconciliation>(sessionAddress(session, "reconcile"), "POST"),
   filter: (list: string, q: string, at: number) => get<Seen<FilterHelp>>("filter", { list, q, at }),
-  search: (q: string, cursor: string | null = null) => get<Listed<Hit> & { indexed: number }>("search", { q, cursor, limit: 100 }),
+  search: (q: string, cursor: string | null = null) => get<Listed<Hit> & { indexed: number; indexing: boolean }>("search", { q, cursor, limit: 100 }),
   stats: () => get<Seen<Stats>>("stats"),
   statistics: (by: string, since: string) => get<Seen<Statistics>>("stats", { by, since, limit: 5000 }),
   compare: (a: string, b: string) => get<Seen<Comparison>>("compare", { a, b }),

@@ -284,10 +284,13 @@ export interface EmptiedSession {
 export interface Engine {
   engine: string;
   version: string;
+  age_s: number;
+  schema: number;
   log: number;
   indexed: number;
   partitions?: number | null;
   notices?: boolean | null;
+  lacks?: Array<string>;
   parts?: number | null;
   most_parts?: number | null;
   merges?: number | null;
@@ -471,6 +474,7 @@ export interface Forgotten {
   shared: number;
   pieces: number;
   left: string;
+  waiting: number;
   dry_run: boolean;
 }
 
@@ -780,6 +784,7 @@ export interface Progress {
 export interface Ready {
   ready: boolean;
   store: boolean;
+  problem: string | null;
   waiting: number;
   spooled: number;
 }
@@ -810,6 +815,7 @@ export interface Reconciliation {
   missing: number;
   anomalies: number;
   errors: Array<Failed>;
+  unnamed: Array<Unnamed>;
   startedAt: string | null;
   endedAt: string | null;
 }
@@ -1051,6 +1057,12 @@ export interface ToolCall {
 export interface Tree {
   roots: Array<TaskTree>;
   unattached: Array<Task>;
+}
+
+export interface Unnamed {
+  agentId: string;
+  reason: string;
+  hint: string;
 }
 
 export interface Unreadable {

@@ -41,7 +41,7 @@ export function Search() {
         <>
           <p className="faint" role="status">
             {found.value.next ? "the newest 100 hits" : count(found.value.items.length, "hit")}
-            {found.value.indexed < found.value.seq && "; the newest traffic is still being indexed"}
+            {found.value.indexed < found.value.seq && (found.value.indexing ? "; the newest traffic is still being indexed" : "; the store is encrypted, and what came since is not indexed")}
           </p>
           <ul className="hits">
             {found.value.items.map((hit, at) => (

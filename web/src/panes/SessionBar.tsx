@@ -79,6 +79,11 @@ function Reconcile({ session, changed }: { session: SessionInfo; changed: () => 
               <b>{firstLine(error.agentId, 60)}</b>: {firstLine(error.reason, 200)}
             </p>
           ))}
+          {report.unnamed.map((one) => (
+            <p key={one.agentId}>
+              <b>{firstLine(one.agentId, 60)}</b>: {one.reason} — {firstLine(one.hint, 200)}
+            </p>
+          ))}
         </div>
       )}
       {state.error && <Trouble error={state.error} again={() => void ask()} />}
