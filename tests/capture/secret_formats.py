@@ -113,6 +113,7 @@ FORGES = {  # places of code, packages and deployment
     "vercel-blob": "{vercel~_blob_rw_<a16>_<a30>}",
     "resend": "{re~_<a8>_<a24>}",
     "atlassian-api": "{AT~CTT3xFfGN0<w170>}=<u8>",
+    "okta-bare": "curl with SS~WS {00<w40>}",
     "okta-header": "Authorization: SS~WS {00<w40>}",
     "circleci": "{CCI~PAT_<a22>_<h40>}",
     "buildkite": "{bk~ua_<h40>}",

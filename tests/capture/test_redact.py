@@ -85,6 +85,7 @@ R = "[redacted:secret]"
     ("given", "clean"),
     [
         ({"api_keys": ["hunter2", "hunter3"], "n": [1]}, {"api_keys": [R, R], "n": [1]}),
+        ({"user_access_tokens": ["hunter2"], "refreshTokens": ["a", "b"]}, {"user_access_tokens": [R], "refreshTokens": [R, R]}),
         ({"passwords": ["hunter2"], "b": ["c"]}, {"passwords": [R], "b": ["c"]}),
         ({"secret": {"value": "hunter2", "n": 1}}, {"secret": {"value": R, "n": 1}}),
         ({"password": 12345678, "n": 12345678}, {"password": R, "n": 12345678}),
@@ -107,7 +108,7 @@ def test_lists_objects_numbers_and_settings_are_known_by_their_names(given: Any,
     "given",
     [
         {"max_tokens": 32000, "tokens": ["a", "b"], "token": 70000, "password": {"type": "string", "value": 1}, "keys": ["alpha", "beta"]},
-        {"secret": {"name": "db"}, "secrets": ["DB", "API"], "password": True, "passwords": [], "api_keys": [{"id": "k1"}], "password_length": 12345},
+        {"secret": {"name": "db"}, "secrets": ["DB", "API"], "password": True, "passwords": [], "api_keys": [{"id": "k1"}], "tokens": ["Hel", "lo"], "stop_tokens": ["END"], "auth_tokens": 12345, "password_length": 12345},
         [{"name": "COLOR", "value": "hunter2"}, {"name": "primary_key", "value": "id"}, {"value": "x", "name": "sort"}],
         "<secret-name>abcdef</secret-name> <x>password</x> </password>text</p> name=\"file\"\r\n\r\nvalue",
     ],

@@ -15,7 +15,7 @@ from ramify.capture.secret_words import redact_beside
 from ramify.model.observation import Headers
 from ramify.protocols.wire.coding import decode, encodings_of
 
-VERSION = 4  # one more whenever a rule of any module here finds more: stores say by which they were searched
+VERSION = 5  # one more whenever a rule of any module here finds more: stores say by which they were searched
 HEADER_MARK = "[redacted]"
 PLAIN_KEYS = (
     "idempotency", "cache", "surrogate", "routing", "partition", "sort", "group", "dedup", "deduplication", "message", "object", "request",

@@ -23,7 +23,7 @@ NAME = re.compile(
 # (`re` is fast at that), then what is before it, step by step; the name is read only where all of it fits,
 # because this runs over everything that is ever seen.
 GAP = rb"(?:\s|\\+[nrt])*+"
-LAST = rb"(?:[osparkiOSPARKI][rwseaiRWSEAI][detynlDETYNL]|[aierAIER][leydLEYD][sS]|[lL][uU][eE]|[iI][oO][nN])"
+LAST = rb"(?:[osparkiOSPARKI][rwseaiRWSEAI][detynlDETYNL]|[aierAIER][leydnLEYDN][sS]|[lL][uU][eE]|[iI][oO][nN])"
 ION, AUTHORIZATION = rb"[iI][oO][nN]", rb"[zZ][aA][tT][iI][oO][nN]"
 
 
@@ -32,17 +32,19 @@ def name_ends(tail: bytes) -> bytes:
     return rb"(?<=" + LAST + tail + rb":)(?:(?<!" + ION + tail + rb":)|(?<=" + AUTHORIZATION + tail + rb":))"
 
 
-# `key` alone is no secret's name, and stands before every attribute of a span.
+# `key` alone is no secret's name, and stands before every attribute of a span. Tokens are in lists; elsewhere they are counted.
 PAIR = re.compile(
     rb':(?:(?<=[^\\]":)' + name_ends(rb'"')
     + rb'|(?<=\\":|" :)(?:(?<=\\":)(?:' + name_ends(rb'\\"') + rb"|" + name_ends(rb'\\\\\\"')
     + rb')|(?<=" :)(?:' + name_ends(rb'" ') + rb"|" + name_ends(rb'\\" ')
-    + rb')))(?<!"key":)(?<!"key\\":)' + GAP + rb'(?:(\\*+)"|\[(?=' + GAP + rb'\\*+")|\{(?=' + GAP + rb'\\*+"(?:value|secret|data|plain))|\d(?=\d{3}))'
+    + rb')))(?<!"key":)(?<!"key\\":)(?:(?<![nN][sS]":)|(?=\s*+\[))' + GAP + rb'(?:(\\*+)"|\[(?=' + GAP + rb'\\*+")|\{(?=' + GAP + rb'\\*+"(?:value|secret|data|plain))|\d(?=\d{3}))'
 )  # fmt: skip
 VALUE_END = re.compile(rb'\\++["nr]?|["\n\r]')  # a run of backslashes before anything else is passed over as a whole
 LONGEST_NAME = 80
-MANY = re.compile(rb"[\w.-]*(?:passwords|passphrases|(?:api|private|access|secret)[_-]?keys)", re.IGNORECASE)
-"""Names of lists of secrets; those of counts and of names are none of them."""
+MANY = re.compile(
+    rb"[\w.-]*(?:passwords|passphrases|(?:api|private|access|secret)[_-]?keys|(?:access|refresh|session|auth|bearer|bot|api)[_-]?tokens)", re.IGNORECASE
+)
+"""Names of lists of secrets; those of counts, of names and of what a text is cut into are none of them."""
 DIGITS = re.compile(rb"\d{4,64}(?=\s*[,}\]\\])")
 NUMBERED = re.compile(rb"[\w.-]*(?:password|passwd|passphrase)|pwd", re.IGNORECASE)
 HELD = re.compile(rb"\{" + GAP + rb'(\\*+)"(?:value|secret|data|plaintext)\\*+"\s*:\s*\\*+"')

@@ -127,6 +127,7 @@ BEARER = Family(
     re.compile(rb"B(?:earer|EARER) "),
     (after("bearer-token", r"(B(?:earer|EARER) +)((?=[A-Za-z._~+/=-]*\d)[\w.~+/=-]{20,})"),),
 )
+SSWS = Family(re.compile(rb"SSWS +00"), (after("okta-token", r"(SSWS +)(00[\w-]{38,})"),))
 DAPI = Family(re.compile(rb"dapi[0-9a-f]"), (whole("databricks-token", bounded("dapi") + r"[0-9a-f]{32}(?:-\d)?(?![0-9A-Za-z])"),))
 COLON = Family(
     re.compile(
@@ -174,4 +175,4 @@ ASSIGNED = Family(
     ),
 )
 
-FAMILIES = (DASHED, UNDERSCORED, LETTERED, DOTTED, IN_BASE64, BEARER, DAPI, COLON, ASSIGNED)
+FAMILIES = (DASHED, UNDERSCORED, LETTERED, DOTTED, IN_BASE64, BEARER, SSWS, DAPI, COLON, ASSIGNED)
