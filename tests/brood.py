@@ -26,8 +26,9 @@ def serve(place: str) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them here
     os.setpgid(0, 0)
     with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(place)
+        listening.bind(f"{place}.new")
         listening.listen(64)
+        os.rename(f"{place}.new", place)  # whoever finds it may connect
         while True:
             ready, _, _ = select.select([listening, 0], [], [])
             if 0 in ready:
