@@ -34,7 +34,15 @@ from ramify.wiring import open_store
 
 MARKS = (10_000, 100_000, 1_000_000)
 WIDTH = 20
-WINDOW = 5_000  # requests before each mark, of which the cost is told; of a large one a tenth, so that merges have their part in it
+
+
+class Spent(Struct):
+    """Since the mark before: what databases put off, merging above all, comes in large pieces, and each must have its share."""
+
+    requests: int = 0
+    seconds: float = 0.0
+    own: float = 0.0
+    server: float = 0.0
 
 
 class Mark(Struct):
@@ -54,6 +62,7 @@ class Mark(Struct):
 
 class State(Struct):
     groups: int = 0  # of sessions side by side that are stored
+    spent: Spent = msgspec.field(default_factory=Spent)
     marks: dict[str, Mark] = {}
 
 
@@ -76,26 +85,28 @@ class Filling:
         if mark is not None:
             return mark
         mark, steps = Mark(requests), list[float]()
-        own = server = began = 0.0
-        counted = 0
-        while (stored := self.state.groups * WIDTH * REQUESTS) < requests:
-            if stored >= requests - max(WINDOW, requests // 10) and not counted:
-                counted, own, server, began = stored, time.process_time(), self._running.cpu(), time.perf_counter()
-                steps.clear()
-            cpu, wall = self._group(steps)
-            own, began = own + cpu, began + wall
-            self.state.groups += 1
+        while self.state.groups * WIDTH * REQUESTS < requests:
+            self._account(steps)
             if self.state.groups % 10 == 0:
                 self.save()
-        count = self.state.groups * WIDTH * REQUESTS - counted
-        mark.rate = count / (time.perf_counter() - began)
-        mark.own_cpu = (time.process_time() - own) / count * 1e6
-        mark.server_cpu = (self._running.cpu() - server) / count * 1e6
+        spent = self.state.spent
+        mark.rate = spent.requests / spent.seconds
+        mark.own_cpu, mark.server_cpu = spent.own / spent.requests * 1e6, spent.server / spent.requests * 1e6
         mark.p99 = sorted(steps)[int(len(steps) * 0.99)] * 1000
-        self.state.marks[str(requests)] = mark
+        self.state.spent, self.state.marks[str(requests)] = Spent(), mark
         self._weigh(mark)
         self.save()
         return mark
+
+    def _account(self, steps: list[float]) -> None:
+        own, server, began = time.process_time(), self._running.cpu(), time.perf_counter()
+        cpu, wall = self._group(steps)
+        spent = self.state.spent
+        spent.own += time.process_time() - own - cpu
+        spent.server += self._running.cpu() - server
+        spent.seconds += time.perf_counter() - began - wall
+        spent.requests += WIDTH * REQUESTS
+        self.state.groups += 1
 
     def _group(self, steps: list[float]) -> tuple[float, float]:
         """The time that making it up took: that is no part of what is measured."""

@@ -15,6 +15,7 @@ if why := clickhouse.missing():
 
 from ramify.model.entity import Call, Conversation, Entity, Task
 from ramify.storage.base import Ask, Changes
+from ramify.storage.base import Test as Condition
 from ramify.storage.clickhouse import SCHEMA, ClickHouse, open_clickhouse
 from ramify.storage.clickhouse_ways import SPACES, TABLE, WAYS
 from ramify.storage.columns import COLUMNS
@@ -64,6 +65,9 @@ def test_what_is_new_or_belongs_together_is_found_without_looking_at_all_there_i
         rows["conversations", conversation] = Conversation(conversation, active=at)
     store.append((), Changes(rows=rows))
     counts = rows_read(store, monkeypatch)
+    assert len(store.page("calls", Ask("started", limit=10))) == 10
+    assert sum(counts) < 10_000  # of the way a stretch, in each part; of the rows some 256 around each
+    counts.clear()
     assert [row.started for row in store.page("calls", Ask("started", limit=50)) if isinstance(row, Call)] == list(range(10_000, 9_950, -1))
     assert len(store.page("conversations", Ask("active", limit=50))) == 50
     assert len(store.page("tasks", Ask("opened", {"conversation": "conv_0007"}, 1_000_000, ascending=True))) == 2
@@ -74,6 +78,52 @@ def test_what_is_new_or_belongs_together_is_found_without_looking_at_all_there_i
     assert counts
     assert sum(counts) < 60_000  # at least 256 rows are read wherever one is; all of them would be 200,000
     assert max(counts) < 20_000
+
+
+def calls_in(store: ClickHouse, **statuses: str) -> None:
+    rows: dict[tuple[str, str], Entity | None] = {("calls", id): Call(id, started=1 + int(id[5:]), status=status, model="some-model") for id, status in statuses.items()}
+    store.append((), Changes(rows=rows))
+
+
+def sifted(store: ClickHouse, column: str, word: str) -> list[str]:
+    return [row.id for row in store.sift("calls", Ask("started"), [Condition(column, "is", (word,))], 1000).rows]
+
+
+def test_a_word_that_is_nowhere_is_looked_for_nowhere(store: ClickHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls_in(store, **{f"call_{number:05}": "ok" for number in range(20_000)})
+    counts = rows_read(store, monkeypatch)
+    assert sifted(store, "status", "error") == []
+    assert sifted(store, "model", "no-such-model") == []
+    assert sum(counts) < 1000
+
+
+def test_a_word_that_a_row_said_before_is_not_taken_for_what_it_says_now(store: ClickHouse) -> None:
+    store.server.command(f"SYSTEM STOP MERGES {store.server.table}")  # each version stays in a part of its own
+    calls_in(store, call_1="error", call_2="ok", call_3="error")
+    calls_in(store, call_1="ok", call_2="error")
+    assert sifted(store, "status", "error") == ["call_3", "call_2"]
+    assert [row.id for row in store.page("calls", Ask("started", {"status": "error"}))] == ["call_3", "call_2"]
+
+
+def test_a_row_that_moved_very_often_stands_once_where_it_stands_now(store: ClickHouse) -> None:
+    for at in range(1, 400):
+        rows: dict[tuple[str, str], Entity | None] = {("conversations", "conv_busy"): Conversation("conv_busy", active=1000 + at)}
+        rows["conversations", f"conv_{at:03}"] = Conversation(f"conv_{at:03}", active=at)
+        store.append((), Changes(rows=rows))
+    found = [row.id for row in store.page("conversations", Ask("active", limit=30))]
+    assert found == ["conv_busy", *(f"conv_{at:03}" for at in range(399, 370, -1))]
+
+
+def test_an_older_store_gets_its_indexes(store: ClickHouse, tmp_path: Path) -> None:
+    query = f"SELECT name, expr FROM system.data_skipping_indices WHERE database = '{store.server.database}' AND table = 'entries' ORDER BY name"
+    wanted = store.server.read(query)
+    assert len(wanted) == 3
+    store.server.command(f"ALTER TABLE {store.server.own} DROP INDEX named, DROP INDEX agents", {"mutations_sync": 2})
+    store.set_fact("schema", 4)
+    again = open_clickhouse(database_of(tmp_path))
+    assert again.fact("schema") == SCHEMA
+    assert again.server.read(query) == wanted
+    again.close()
 
 
 def test_a_store_that_has_none_gets_them_from_its_rows(store: ClickHouse, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from ramify.storage.clickhouse_direct import ClickHouseMesh, ask_directly
 from ramify.storage.clickhouse_known import NEAR, Known
 from ramify.storage.clickhouse_pieces import Pieces
 from ramify.storage.clickhouse_rows import GONE, PLAIN, entries_of, replaced, row_of, source
-from ramify.storage.clickhouse_schema import CONTENTS, PROJECTIONS, TYPES, literal, name
+from ramify.storage.clickhouse_schema import CONTENTS, INDEXES, LARGEST, NAMED, PROJECTIONS, TYPES, literal, name
 from ramify.storage.clickhouse_search import ClickHouseSearch
 from ramify.storage.clickhouse_server import ClickHouseServer, Row
 from ramify.storage.clickhouse_sifting import ClickHouseSifting
@@ -53,9 +53,11 @@ from ramify.storage.views import refuse_projects
 
 NEWEST = 64
 CHUNK = 2000
+SINCE = f"SETTINGS use_skip_indexes_if_final_exact_mode = 0, ignore_data_skipping_indices = '{','.join(NAMED)}'"
+"""Where only later versions are wanted, earlier ones need not be compared with them. By other columns that would be wrong: what fits may be of yesterday."""
 MOST_OF_A_WAY = 500  # rows that are gathered stretch by stretch; whoever wants more gets all at once
 OTHERS = 100_000  # entries of others that are told one by one
-SCHEMA = 4
+SCHEMA = 5
 PAGE = 500  # observations that are read together
 TOGETHER = 100  # bodies whose pieces are read together: however few they are, a question costs ten milliseconds
 _encoder = msgspec.msgpack.Encoder()
@@ -117,9 +119,11 @@ class ClickHouse(Folding):
                     self.search.clear()  # its words stood among the entries
                 if 0 < version < 3 and self.seq():
                     self.set_fact("outdated", 1)  # keys have another form
-                if version:
+                if 0 < version < 4:
                     for statement in filling(self.server.table):
                         self.server.command(statement)
+                if 0 < version < 5:
+                    self._make_indexes()
                 self.set_fact("schema", SCHEMA)
         self._make_views()
 
@@ -134,6 +138,14 @@ class ClickHouse(Folding):
                 server.command(f"ALTER TABLE {table}{server.on} ADD COLUMN IF NOT EXISTS {name(column)} {TYPES[column]}")
         if set(new) - {"place"} and self.seq():
             self.set_fact("outdated", 1)
+
+    def _make_indexes(self) -> None:
+        """Of what is there already the server makes them when it has time."""
+        alter = f"ALTER TABLE {self.server.own}{self.server.on}"
+        self.server.command(f"{alter} MODIFY SETTING {', '.join(f'{one} = {most}' for one, most in LARGEST.items())}")
+        for one, what in INDEXES.items():
+            self.server.command(f"{alter} ADD INDEX IF NOT EXISTS {one} {what}")
+            self.server.command(f"{alter} MATERIALIZE INDEX {one}")
 
     def _make_views(self) -> None:
         rows = self.server.read(f"SELECT name, comment FROM system.tables WHERE database = {literal(self.server.database)}")
@@ -393,7 +405,7 @@ class ClickHouse(Folding):
 
     def _gone_along(self, table: str, ask: Ask, way: Way, clauses: list[str], order: str) -> list[Entity]:
         """A stretch of the way after the other, until enough rows were found on it. A row counts in the stretch in which it stands now: the entry
-        that it left elsewhere leads to it, too."""
+        that it left elsewhere leads to it, too. It is no older than that entry, so that parts of the table in which all is are passed over."""
         found: list[Entity] = []
         place, size = ask.behind, ask.limit + ask.limit // 4 + 16
         value = ask.where[way.column] if way.column else ""
@@ -403,18 +415,20 @@ class ClickHouse(Folding):
             start = [] if place is None else [f"{compare} {literal(place)}"]
             entries += [f"(moment, id) {one}" for one in start]
             stretch = self.server.read(
-                f"SELECT id, moment FROM {self.server.table} WHERE {' AND '.join(entries)} "
-                f"ORDER BY moment {direction}, id {direction} LIMIT 1 BY id LIMIT {size}"
+                f"SELECT id, moment, version FROM {self.server.table} WHERE {' AND '.join(entries)} "
+                f"ORDER BY moment {direction}, id {direction} LIMIT {size * way.left}"
             )
             if not stretch:
                 return found
-            end = [] if len(stretch) < size else [f"{back} {literal((stretch[-1][1], stretch[-1][0]))}"]
+            place = None if len(stretch) < size * way.left else (stretch[-1][1], stretch[-1][0])
+            end = [] if place is None else [f"{back} {literal(place)}"]
             bounds = [f"({name(ask.order)}, id) {one}" for one in (*start, *end)]
-            ids = literal(sorted(id for id, _ in stretch))
-            found += self._fitting(table, ids, [*clauses, *bounds], f"{order} LIMIT {ask.limit - len(found)}")
-            if len(found) == ask.limit or not end:
+            since = f"version >= {min(version for _, _, version in stretch)}"
+            ids = literal(sorted({id for id, _, _ in stretch}))
+            found += self._fitting(table, ids, [since, *clauses, *bounds], f"{order} LIMIT {ask.limit - len(found)} {SINCE}")
+            if len(found) == ask.limit or place is None:
                 return found
-            place, size = (stretch[-1][1], stretch[-1][0]), min(size * 4, CHUNK)
+            size = min(size * 4, CHUNK)
 
     def sift(self, table: str, ask: Ask, tests: Sequence[Test], most: int) -> Sifted:
         page = ClickHouseSifting(self.server, table, ask, tests)

@@ -76,9 +76,19 @@ class Shape(Struct, frozen=True):
 
 DAY_BITS, NEAR_BITS, NUMBER_BITS = 16, 15, 32
 """Of the number of a content: the day on which it was seen, what stands together, and a number of its own."""
+NAMED = {
+    "named": "(lower(model), lower(name), lower(project), status) TYPE set(512) GRANULARITY 16",
+    "agents": "lower(agent) TYPE set(256) GRANULARITY 16",
+}
+"""Which of these words there are in every few thousand entries: one that is seldom or nowhere is looked for where it is. Those of agents stand apart,
+because calls have an id of their own there."""
+LARGEST = {"max_bytes_to_merge_at_max_space_in_pool": 4 << 30}
+"""Parts of this size are left as they are, so that an entry is merged a few times and not more often the more there are."""
+INDEXES = {"version": "version TYPE minmax GRANULARITY 16", **NAMED}
 ENTRIES = Shape(
-    "entries", TYPES, KEY, ("version", "gone"), more=", INDEX version version TYPE minmax GRANULARITY 16", spread="cityHash64({store}, space = '')"
-)
+    "entries", TYPES, KEY, ("version", "gone"), more="".join(f", INDEX {one} {what}" for one, what in INDEXES.items()), spread="cityHash64({store}, space = '')",
+    settings=LARGEST,
+)  # fmt: skip
 CONTENTS = Shape(
     "contents",
     {"id": "Int64", "version": "UInt64", "gone": "UInt8", "marked": "DateTime", "seq": "Int64", "form": "UInt8", "head": "String", "payload": "String"},

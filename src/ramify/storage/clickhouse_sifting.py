@@ -39,10 +39,17 @@ class ClickHouseSifting(Sifting):
         entries = [along(self.table, self._way, [value]), *carried_by(self._way, self.ask), *self._timed]
         entries += [] if self.place is None else [f"(moment, id) < {literal(self.place)}"]
         ids = f"FROM {self._server.table} WHERE {' AND '.join(entries)}"
-        rows = self._server.read(f"SELECT moment, id {ids} ORDER BY moment DESC, id DESC LIMIT 1 BY id LIMIT 1 OFFSET {size - 1}")
+        rows = self._server.read(f"SELECT moment, id {ids} ORDER BY moment DESC, id DESC LIMIT 1 OFFSET {size * self._way.left - 1}")
         end = (rows[0][0], rows[0][1]) if rows else None
         self._window = f"SELECT id {ids}" + (f" AND (moment, id) >= {literal(end)}" if end else "")
         return end
+
+    def _width(self, window: Clause, last: Sequence[Any] | None) -> int:
+        """The way tells without looking at the rows."""
+        if not self._window:
+            return super()._width(window, last)
+        further = f" AND (moment, id) >= {literal(last)}" if last else ""
+        return int(self._server.read(f"SELECT uniqExact(id) FROM ({self._window}{further})")[0][0])
 
     def _ask(self, query: str, parameters: Sequence[Any]) -> list[Row]:
         """The tables that it speaks of are made up from their spaces; a backslash escapes without being told to.

@@ -19,13 +19,15 @@ Values = dict[str, Any]
 
 class Way(Struct, frozen=True):
     """To the rows of a table with the same value in `column` (without one: to all of them), in the order of `order`. Rows in which that is
-    empty have none. `carried` columns stand beside it, so that rows that cannot fit are passed over."""
+    empty have none. `carried` columns stand beside it, so that rows that cannot fit are passed over. `left`: so many entries are to be expected for
+    a row, which moves along it and leaves one behind each time."""
 
     order: str
     column: str = ""
     carried: tuple[str, ...] = ()
     only: tuple[str, str] | None = None  # a column, and what it must say
     named: str = ""
+    left: int = 1
 
     @property
     def name(self) -> str:
@@ -39,14 +41,14 @@ WAYS: dict[str, tuple[Way, ...]] = {
     "tasks": (Way("opened", carried=("project", "kind", "status")), Way("opened", "conversation"), Way("opened", "parent"), INSIDE),
     "tools": (Way("opened", carried=("project",)), Way("opened", "call"), Way("opened", "task"), Way("opened", "observation")),
     "lines": (Way("started", "conversation"),),
-    "conversations": (Way("active", carried=("project",)),),
+    "conversations": (Way("active", carried=("project",), left=8),),
     "messages": (Way("at", "line"), Way("at", "observation")),
     "reports": (Way("at", "conversation"),),
     "notes": (Way("at", "task"), Way("at", "observation")),
     "artifacts": (Way("at", "task"),),
-    "operations": (Way("updated", carried=("project",)), Way("updated", "session")),
+    "operations": (Way("updated", carried=("project",), left=8), Way("updated", "session", left=8)),
     "events": (Way("recorded", carried=("project",)), Way("recorded", "session"), Way("recorded", "subject")),
-    "sessions": (Way("active", carried=("project",)),),
+    "sessions": (Way("active", carried=("project",), left=8),),
 }
 SPACES = tuple(f"{table}/{way.name}" for table, ways in WAYS.items() for way in ways)
 TABLE = "splitByChar('/', toString(space))[1]"  # of a way
@@ -80,9 +82,10 @@ def way_by(table: str, column: str) -> Way | None:
 
 
 def along(table: str, way: Way, values: Sequence[str] = ("",)) -> str:
-    """Which entries these are."""
-    keys = literal(sorted({key_of(way, value) for value in values}) or [0])
-    return f"space = {literal(f'{table}/{way.name}')} AND key IN {keys}"
+    """Which entries these are. One key is written so that ClickHouse sees that they come in order, and reads no more than are wanted."""
+    keys = sorted({key_of(way, value) for value in values}) or [0]
+    which = f"key IN {literal(keys)}" if len(keys) > 1 else f"key = {keys[0]}"
+    return f"space = {literal(f'{table}/{way.name}')} AND {which}"
 
 
 def carried_by(way: Way, ask: Ask) -> list[str]:

@@ -254,9 +254,7 @@ class Sifting:
             window = _and(self._scope, self._behind(), _from(self.ask.order, end))
             room = self.ask.limit + 1 - len(self.rows)
             found = self._found(_and(window, self._tests), self._order(), room)
-            if len(found) == room:
-                window = _and(window, _from(self.ask.order, found[-1][1:3]))
-            self.looked += int(self.read(f"SELECT count(*) FROM {self.table} WHERE {window[0]}", window[1])[0][0])
+            self.looked += self._width(window, found[-1][1:3] if len(found) == room else None)
             self._take([*self.rows, *found])
             if len(found) == room:
                 return
@@ -264,6 +262,11 @@ class Sifting:
             if end is None or self.looked >= most:
                 return
             size *= 4
+
+    def _width(self, window: Clause, last: Sequence[Any] | None) -> int:
+        """How many rows are in it, as far as it was needed."""
+        where, values = _and(window, _from(self.ask.order, last))
+        return int(self.read(f"SELECT count(*) FROM {self.table} WHERE {where}", values)[0][0])
 
     def _end(self, size: int) -> Key | None:
         """The last row of the window; None where the rest of the table is no larger."""
