@@ -14,7 +14,7 @@ from ramify.storage.base import Ask, Store
 ALL = 1_000_000_000
 MANY = 10_000
 TITLE = 48
-CELLS = ("id", "title", "agent", "status", "opened", "closed", "calls", "tools", "input", "output", "cost", "certainty")
+CELLS = ("id", "title", "agent", "status", "opened", "closed", "calls", "tools", "input", "output", "cached", "cost", "certainty")
 ID, AGENT, STATUS, OPENED, CERTAINTY = (CELLS.index(name) for name in ("id", "agent", "status", "opened", "certainty"))
 Cells = tuple[Any, ...]
 Endings = dict[tuple[str, str], str]
@@ -79,7 +79,7 @@ class Forest:
         cost = usage.cost_nano / 1e9 if usage.cost_nano and not usage.unpriced else usage.cost_usd
         return (
             task.id, task.title[:TITLE], self.agents.setdefault(agent, len(self.agents)), word, task.opened, closed,
-            usage.calls, task.tool_calls, usage.input, usage.output, cost, None if link is None else link.certainty,
+            usage.calls, task.tool_calls, usage.input, usage.output, usage.cache_read + usage.cache_write, cost, None if link is None else link.certainty,
         )  # fmt: skip
 
     def sort(self, store: Store) -> None:

@@ -11,7 +11,7 @@ from ramify.query.forest import CELLS, OPENED, STATUS, TITLE, Forest
 from ramify.query.related import related
 from ramify.storage.base import Store
 
-TITLES = 540_000  # characters of all titles: a tree of very many must still be small on the wire
+TITLES = 400_000  # characters of all titles: a tree of very many must still be small on the wire
 NONE: list[str] = []
 STALLED = ["stalled"]
 LETTERS = {

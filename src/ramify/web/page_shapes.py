@@ -28,6 +28,7 @@ class Columns(Struct, kw_only=True):
     tools: list[int]
     input: list[int]
     output: list[int]
+    cached: list[int]
     cost: list[float | None]
     certainty: list[float | None]
     flags: list[list[str]]

@@ -169,6 +169,7 @@ export interface Columns {
   tools: Array<number>;
   input: Array<number>;
   output: Array<number>;
+  cached: Array<number>;
   cost: Array<number | null>;
   certainty: Array<number | null>;
   flags: Array<Array<string>>;

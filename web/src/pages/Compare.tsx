@@ -2,7 +2,7 @@
 import { useEffect } from "react";
 import { api } from "../api/client";
 import type { Act, ComparedNode, ComparedRun, ComparedStep, Comparison, PartingPlace, PartingSide, SpentSince, Usage } from "../api/types.gen";
-import { count, duration, money, tokens } from "../state/format";
+import { allTokens, count, duration, money, tokens } from "../state/format";
 import { NO_PROMPT } from "../state/sources";
 import { firstLine, visible } from "../state/text";
 import { Status } from "../ui/Marks";
@@ -84,7 +84,7 @@ const FIGURES: [string, (run: ComparedRun) => number | null, (value: number | nu
   ["tasks", (run) => run.tasks, (value) => String(value ?? "—")],
   ["model calls", (run) => run.tree_usage.calls, (value) => String(value ?? "—")],
   ["tool calls", (run) => run.tools, (value) => String(value ?? "—")],
-  ["tokens", (run) => run.tree_usage.input + run.tree_usage.output + run.tree_usage.cache_read + run.tree_usage.cache_write, (value) => tokens(value ?? 0)],
+  ["tokens", (run) => allTokens(run.tree_usage), (value) => tokens(value ?? 0)],
   ["cost of the tree", (run) => run.tree_usage.cost_usd, money],
 ];
 
@@ -148,7 +148,7 @@ function Parting({ parting, since }: { parting: PartingPlace; since: SpentSince 
   );
 }
 
-const spent = (usage: Usage): string => (usage.cost_usd === null ? `${tokens(usage.input + usage.output + usage.cache_read + usage.cache_write)} tokens` : money(usage.cost_usd));
+const spent = (usage: Usage): string => (usage.cost_usd === null ? `${tokens(allTokens(usage))} tokens` : money(usage.cost_usd));
 
 function Thought({ side }: { side: PartingSide | null }) {
   const call = side?.act?.call ?? null;

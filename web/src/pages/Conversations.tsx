@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import { feed } from "../api/live";
-import { age, count, grouped, money, tokens } from "../state/format";
+import { age, allTokens, count, grouped, money, tokens } from "../state/format";
 import { firstLine } from "../state/text";
 import { FilterBox } from "../ui/FilterBox";
 import { Loading, Trouble } from "../ui/Trouble";
@@ -60,7 +60,7 @@ export function Conversations() {
                 <span>{count(one.subtasks, "sub-task")}</span>
                 {one.branches.length > 1 && <span title={one.branches.join(", ")}>{count(one.branches.length, "branch", "branches")}</span>}
                 <span>{count(one.calls, "call")}</span>
-                <span>{one.calls ? tokens(one.usage.input + one.usage.output) : "—"}</span>
+                <span>{one.calls ? `${tokens(allTokens(one.usage))} tokens` : "—"}</span>
                 <span>{money(one.usage.cost_usd)}</span>
                 {one.client && <span className="faint">{firstLine(one.client, 24)}</span>}
                 <time dateTime={one.active ?? undefined}>{age(one.active, now)}</time>

@@ -3,8 +3,8 @@ import { useEffect, useRef, useState } from "react";
 import type { Runs as RunList } from "../api/client";
 import { api } from "../api/client";
 import { feed } from "../api/live";
-import type { Task } from "../api/types.gen";
-import { age, count, duration, money, tokens } from "../state/format";
+import type { Task, Usage } from "../api/types.gen";
+import { age, allTokens, count, duration, grouped, money, tokens } from "../state/format";
 import { NO_PROMPT } from "../state/sources";
 import { firstLine } from "../state/text";
 import { FilterBox } from "../ui/FilterBox";
@@ -107,34 +107,43 @@ function RunRow({ task, selected }: { task: Task; selected: boolean }) {
   const usage = task.tree_usage;
   const unseen = task.subtasks > 0 && usage.calls === task.usage.calls && usage.cost_usd === task.usage.cost_usd; // of those that it asked, nobody saw a model
   const delegated = unseen || usage.cost_usd === null || task.usage.cost_usd === null ? null : usage.cost_usd - task.usage.cost_usd;
+  const agent = task.agent_type ?? task.agent;
   return (
     <li ref={row} className={selected ? "selected" : ""}>
       <Link to={taskView(task.id)}>
         <Status status={task.status} words />
-        <span className="title">{firstLine(task.title || NO_PROMPT, 160)}</span>
+        <span className="title">
+          {firstLine(task.title || NO_PROMPT, 160)}
+          {agent && <span className="faint agent">{firstLine(agent, 40)}</span>}
+        </span>
         <span className="about">
           {task.progress && task.progress.tasks > 0 && <Progress done={task.progress.done} all={task.progress.tasks} failed={task.progress.failed} />}
           <Flags flags={task.flags} />
-          <span className="n" title="model calls">
-            {usage.calls || "—"}
-          </span>
-          <span className="n" title="input and output tokens of the whole tree, the cache apart">
-            {usage.calls ? tokens(usage.input + usage.output) : "—"}
-          </span>
-          <span className="n">{duration(took)}</span>
-          <span className="n" title="own cost">{money(task.usage.cost_usd)}</span>
-          <span className="n" title="delegated cost">
-            {money(delegated)}
-          </span>
-          <span title="cost of the whole tree" className="n faint">
-            {money(usage.cost_usd)}
-          </span>
+          <Cell about="model calls of the whole tree" unit={usage.calls === 1 ? "call" : "calls"} value={usage.calls ? grouped(usage.calls) : "—"} />
+          <Cell about={`tokens of the whole tree: ${split(usage)}`} unit="tokens" value={usage.calls ? tokens(allTokens(usage)) : "—"} />
+          <Cell about="from the prompt to the end" value={duration(took)} />
+          <Cell about="own cost" wide value={money(task.usage.cost_usd)} />
+          <Cell about="delegated cost" wide value={money(delegated)} />
+          <Cell about="cost of the whole tree" faint value={money(usage.cost_usd)} />
           <time dateTime={task.opened ?? undefined}>{age(task.opened, now)}</time>
         </span>
       </Link>
     </li>
   );
 }
+
+/** A figure under its heading; where there is no room for headings it says its unit, and what is not known is left out. */
+function Cell({ about, unit, value, faint, wide }: { about: string; unit?: string; value: string; faint?: boolean; wide?: boolean }) {
+  const kind = ["n", faint && "faint", wide && "wide", value === "—" && "none"].filter(Boolean).join(" ");
+  return (
+    <span className={kind} title={about} data-unit={unit}>
+      {value}
+    </span>
+  );
+}
+
+const split = (usage: Usage): string =>
+  `${tokens(usage.input)} new, ${tokens(usage.cache_read)} from the cache, ${tokens(usage.cache_write)} written to it, ${tokens(usage.output)} answered`;
 
 /** The list as the server judges it; asked again when something changed, never more often than it can be answered. */
 function useRuns(status: string, words: string) {

@@ -20,6 +20,7 @@ export function columns(rows: [id: string, depth: number, more?: Partial<{ statu
     tools: of(() => 2),
     input: of(() => 10),
     output: of(() => 5),
+    cached: of(() => 100),
     cost: of(([, , more]) => (more && "cost" in more ? (more.cost ?? null) : 1)),
     certainty: of(([, depth, more]) => (depth ? (more?.certainty ?? 1) : null)),
     flags: of(() => []),
@@ -30,7 +31,7 @@ export function skeleton(rows: Parameters<typeof columns>[0], loose: Parameters<
   return { seq: 1, base: BASE, n: rows.length, longest: 48, agents: ["Explore", "Plan"], rows: columns(rows), unattached: columns(loose) };
 }
 
-const USAGE = { calls: 1, input: 10, output: 5, cache_read: 0, cache_write: 0, cost_usd: 1 };
+const USAGE = { calls: 1, input: 10, output: 5, cache_read: 70, cache_write: 30, cost_usd: 1 };
 
 export function task(id: string, parent: string | null, more: Partial<Task> = {}): Task {
   const link = parent ? { kind: "spawned", rule: "agent-id-header", certainty: 1, parent, via: "toolu_1", via_id: null, evidence: [] } : null;

@@ -1,5 +1,7 @@
 /** Figures for people: the same words in every list. */
 
+import type { Usage } from "../api/types.gen";
+
 export function duration(milliseconds: number | null): string {
   if (milliseconds === null || !Number.isFinite(milliseconds)) return "—";
   if (milliseconds < 1000) return `${Math.max(0, Math.round(milliseconds))} ms`;
@@ -9,6 +11,11 @@ export function duration(milliseconds: number | null): string {
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes} m ${String(Math.floor(seconds % 60)).padStart(2, "0")} s`;
   return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} m`;
+}
+
+/** Everything that was read and written, from the cache and to it as well: what every list, filter and sum means by tokens. */
+export function allTokens(usage: Usage): number {
+  return usage.input + usage.output + usage.cache_read + usage.cache_write;
 }
 
 export function tokens(count: number): string {

@@ -1,5 +1,6 @@
 /** Sums of days as stacked bars: a bar for each day, also for those on which nothing happened, and a part for each name. */
 import type { SumsRow } from "../api/types.gen";
+import { allTokens } from "./format";
 
 export const MEASURES = ["cost", "tokens", "calls"] as const;
 export type Measure = (typeof MEASURES)[number];
@@ -25,7 +26,7 @@ export interface Plot {
 
 export function measured(row: SumsRow, measure: Measure): number {
   if (measure === "cost") return row.usage.cost_usd ?? 0;
-  if (measure === "tokens") return row.usage.input + row.usage.output + row.usage.cache_read + row.usage.cache_write;
+  if (measure === "tokens") return allTokens(row.usage);
   return (row.tool !== undefined && row.tool !== null ? row.tools?.count : row.calls?.count) ?? 0;
 }
 

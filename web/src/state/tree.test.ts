@@ -29,7 +29,7 @@ describe("a tree", () => {
 
   test("counts each task once, and no sum is known where one part is not", () => {
     const tree = buildTree(skeleton([["a", 0], ["b", 1, { status: "f" }], ["c", 2, { cost: null }], ["d", 1, { status: "w" }]]), null);
-    expect(tree.roots[0]?.sums).toMatchObject({ tasks: 4, done: 3, working: 1, failed: 1, calls: 4, tools: 8, tokens: 60, cost: null });
+    expect(tree.roots[0]?.sums).toMatchObject({ tasks: 4, done: 3, working: 1, failed: 1, calls: 4, tools: 8, tokens: 460, cost: null });
     expect(tree.nodes.get("d")?.sums.cost).toBe(1);
   });
 

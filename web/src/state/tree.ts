@@ -1,5 +1,6 @@
 /** The tree of one run: built from columns, then changed in place by what the live feed brings. No React in here. */
 import type { Change, Columns, Skeleton, Task } from "../api/types.gen";
+import { allTokens } from "./format";
 import { LETTERS, isDone, isFailed } from "./status";
 
 export interface Node {
@@ -95,7 +96,7 @@ function readRow(columns: Columns, at: number, agents: string[], base: number): 
     active: start,
     calls: columns.calls[at] ?? 0,
     tools: columns.tools[at] ?? 0,
-    tokens: (columns.input[at] ?? 0) + (columns.output[at] ?? 0),
+    tokens: (columns.input[at] ?? 0) + (columns.output[at] ?? 0) + (columns.cached[at] ?? 0),
     cost: columns.cost[at] ?? null,
     certainty: columns.certainty[at] ?? null,
     rule: null,
@@ -119,7 +120,7 @@ export function nodeOf(task: Task): Node {
     active: Date.now(),
     calls: task.usage.calls,
     tools: task.tool_calls,
-    tokens: task.usage.input + task.usage.output,
+    tokens: allTokens(task.usage),
     cost: task.usage.cost_usd,
     certainty: task.link?.certainty ?? null,
     rule: task.link?.rule ?? null,

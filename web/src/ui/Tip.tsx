@@ -2,7 +2,7 @@
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
 import type { Task } from "../api/types.gen";
-import { clock, duration, tokens } from "../state/format";
+import { allTokens, clock, duration, tokens } from "../state/format";
 import { NO_PROMPT } from "../state/sources";
 import { visible } from "../state/text";
 
@@ -56,7 +56,7 @@ export function TaskTip({ near }: { near: TipTarget | null }) {
           {clock(task.opened)}, {task.closed ? `took ${duration(task.duration_ms)}` : task.status}
         </dd>
         <dt>tokens</dt>
-        <dd>{tokens(task.usage.input + task.usage.output + task.usage.cache_read + task.usage.cache_write)}</dd>
+        <dd>{tokens(allTokens(task.usage))}</dd>
       </dl>
     </div>
   );
