@@ -230,6 +230,7 @@ def _planned(store: Store, rules: Rules, prices: Prices, found: Found, place: Pa
 def _wholly(store: Store, ingest: Ingest, order: Order, found: Found, progress: Progress) -> None:
     scratch = ingest.store
     assert isinstance(scratch, Sqlite)
+    found.reaches_back = False  # nothing was derived yet
     try:
         last = replay(store, ingest, 0, progress, found.kept, found.until)  # of what came since, nobody knows what it holds
         with store.exclusive():
