@@ -227,6 +227,24 @@ async def test_a_server_that_begins_while_the_store_is_away_captures_and_connect
 
 
 @only_postgres
+async def test_an_encrypted_store_that_was_never_open_here_may_be_away_at_the_start(
+    server: Server, own: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAMIFY_ENCRYPTION_KEY", "ab" * 32)
+    await asyncio.to_thread(own.kill)
+    await server.start()
+    await said(server, "nasturtium")
+    await server.until(lambda health: health["capture"]["spooled"] >= 2 and not health["capture"]["waiting"])
+    assert not [file for file in (tmp_path / "data").rglob("*") if file.is_file() and b"nasturtium" in file.read_bytes()]
+    server.kill()
+    await asyncio.to_thread(own.start)
+    await server.start()
+    await stored_all(server)
+    server.end(signal.SIGTERM)
+    assert kept(own, "nasturtium") == 1
+
+
+@only_postgres
 def test_what_somebody_has_to_put_right_is_a_mistake_at_the_start(own: Database, tmp_path: Path) -> None:
     """Another database, another user, a name that nobody has: waiting would not help."""
     for url in (own.url + "_of_nobody", own.url.replace("ramify@", "nobody@"), own.url.replace("127.0.0.1", "nobody.invalid")):
