@@ -197,6 +197,9 @@ def test_the_index_is_filled_only_for_who_asks(url: str, monkeypatch: pytest.Mon
         told(store, conversation())
         assert (Indexer(store).catch_up(), store.search.find('"marzipan"', 9, None)) == (0, [])
         assert "not in the search index" in said(store)[0]
+        monkeypatch.setattr("ramify.diagnosis.BEHIND", 1)
+        [search] = [check for check in checks(store, Settings(store=url)) if check["check"] == "search"]
+        assert (search["status"], "stays so" in search["message"]) == ("ok", True)  # no server will ever catch up
         for seen in (store, Narrowed(store, frozenset({"default"}))):
             assert Questions(seen).search("marzipan")["indexing"] is False
     monkeypatch.setenv("RAMIFY_ENCRYPTION_INDEX", "yes")
