@@ -10,10 +10,12 @@ import subprocess
 import sys
 import threading
 import time
+from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ from ramify.apart import Near
 from ramify.app import Ramify, copy_store
 from ramify.capture import mesh_secrets, secret_keys, secret_words
 from ramify.capture import redact as rules_module
+from ramify.capture.a2a.frame import make_record, moment
 from ramify.capture.chosen import RULES as NAMES
 from ramify.capture.chosen import by_pattern, by_rule, by_text, chosen
 from ramify.capture.cleaner import Cleaner
@@ -37,7 +40,7 @@ from ramify.linking.world import Rules
 from ramify.model.entity import Call
 from ramify.model.ids import call_id
 from ramify.model.mistake import UserMistake
-from ramify.model.observation import Correction, Observation, Request, Response
+from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.protocols.adcp import redact as adcp
 from ramify.rebuild import BATCH, rebuild, replay
 from ramify.redacting import Order, look, notes, redact
@@ -47,7 +50,7 @@ from ramify.spool import Spool
 from ramify.storage.base import Store, StoreDown
 from ramify.storage.sqlite import open_sqlite
 from ramify.wiring import open_store, prices_of
-from tests.capture.secret_formats import FORMATS, planted
+from tests.capture.secret_formats import FORMATS, leaks, planted
 from tests.contracts.engines import ENGINES, difference
 from tests.test_forgetting import seen_in, settled
 from tests.test_no_secret_stays import PLANTED, files, found_in, tables
@@ -453,3 +456,109 @@ def test_the_command_tells_what_it_did_and_never_what_it_found(tmp_path: Path, c
     assert json.loads(run("--json"))["observations"] == 14
     assert "by command, 2 observations: text in 2" in run("--list")
     assert found_in(files(tmp_path)) == []
+
+
+# -- streams of agents, stored slice by slice ------------------------------------------------------------------------------
+
+
+def spoken_in_slices(text: str, agent: str = "planner", connection: str = "c1", size: int = 7) -> list[Observation]:
+    """As an older version stored them: each slice searched by itself alone, or not at all."""
+    ids = {"taskId": f"task-{connection}", "contextId": "ctx"}
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    events: list[Any] = [{"kind": "task", "id": ids["taskId"], "contextId": "ctx", "status": {"state": "working"}}]
+    events += [
+        {"kind": "artifact-update", **ids, "artifact": {"artifactId": "a", "parts": [{"kind": "text", "text": piece}]}, "append": at > 0}
+        for at, piece in enumerate(pieces)
+    ]
+    lines: list[dict[str, Any]] = [{"kind": "request", "method": "POST", "path": "/", "body": {"jsonrpc": "2.0", "id": 1, "method": "message/stream"}}]
+    lines.append({"kind": "response", "status": 200, "headers": {"content-type": "text/event-stream"}})
+    for at, event in enumerate(events):
+        raw = f"data: {json.dumps({'jsonrpc': '2.0', 'id': 1, 'result': event})}\n\n"
+        lines.append({"kind": "sse", "raw": raw} if at % 3 else {"kind": "sse", "raw_b64": b64encode(raw.encode()).decode()})
+    lines.append({"kind": "end"})
+    return [
+        make_record("default", agent, connection, seq, 1000 + seq, "proxy", json.dumps({"agent": agent, "connection": connection, "seq": seq, "time": moment(1000 + seq), **line}).encode())
+        for seq, line in enumerate(lines)
+    ]
+
+
+def told(store: Store) -> dict[str, str]:
+    """The texts of all streams, by connection, put together."""
+    texts: dict[str, str] = {}
+    frames = sorted((json.loads(one.body) for _, one in store.observations() if isinstance(one, Record)), key=lambda frame: (frame["connection"], frame["seq"]))
+    for frame in frames:
+        raw = frame["raw"] if "raw" in frame else b64decode(frame.get("raw_b64", "")).decode()
+        for part in json.loads(raw[6:])["result"].get("artifact", {}).get("parts", ()) if raw else ():
+            texts[frame["connection"]] = texts.get(frame["connection"], "") + part["text"]
+    return texts
+
+
+KEPT = "the plan is ready, with commit 9fceb02d0ae598e95dc970b74767f19372d61af8 of yesterday"
+
+
+def test_a_secret_in_several_slices_of_a_stream_goes_and_all_else_stays(store: Store) -> None:
+    keys = planted("anthropic", 3), planted("github-personal", 4)
+    first, second = (each.text for each in keys)
+    seen = [
+        *spoken_in_slices(f"here it is: {first} and {second}; that was all"), *spoken_in_slices(KEPT, connection="c2"),
+        *spoken_in_slices(f"{first}", connection="c3", size=400), *spoken_in_slices(f"once more {second}", agent="other", connection="c4", size=11),
+    ]  # fmt: skip
+    Random(7).shuffle(seen)
+    filled(store, seen)
+    before = told(store)
+    assert (first in before["c1"], second in before["c1"], before["c2"]) == (True, True, KEPT)
+    look_only = look(store, Order(Cleaner(), 1, "test", VERSION), quiet)
+    answer = cleaned(store)
+    after = told(store)
+    assert after["c1"] == "here it is: sk[redacted:anthropic-key] and g[redacted:github-token]; that was all"  # `sk` and `g` might have been words
+    assert (after["c2"], after["c3"]) == (KEPT, "[redacted:anthropic-key]")
+    assert [leak for each in keys for leak in leaks(str(after).encode(), each)] == []
+    assert (look_only["observations"], look_only["kinds"]) == (answer["observations"], answer["kinds"])
+    assert set(answer["kinds"]) == {"anthropic-key", "github-token"}
+    again = cleaned(store)
+    assert (again["observations"], again["kinds"], again["pieces"]) == (0, {}, 0)
+    log = [one for _, one in store.observations()]
+    other = filled(open_sqlite("memory:"), log, Cleaner())
+    assert difference(settled(store), settled(other)) == []  # what follows is what follows from the log as it is now
+    assert store.size()["raw_bytes"] == other.size()["raw_bytes"]
+    other.close()
+
+
+def test_half_of_a_secret_that_comes_while_the_log_is_read_is_found_with_the_other(tmp_path: Path) -> None:
+    key = planted("anthropic", 3).text
+    slices = spoken_in_slices(f"it is  {key} .")
+    with closing(open_sqlite(f"sqlite:{tmp_path}/store.db")) as store:
+        filled(store, slices[:8])
+        writer = Ingest(store)
+        stored = False
+
+        def meanwhile(done: int, total: int) -> None:
+            nonlocal stored
+            if not stored:
+                stored = True
+                writer.step(slices[8:])
+
+        redact(store, Rules(), Prices(), Order(Cleaner(), 1, "test", VERSION), meanwhile)
+        assert stored
+        assert told(store)["c1"] == "it is  [redacted:anthropic-key] ."
+
+
+def test_where_the_whole_log_is_derived_again_such_a_half_is_left_for_another_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = planted("anthropic", 3).text
+    known = [each for name in ("k1", "k2") for each in spoken_in_slices(f"known: {key}", connection=name, size=400)]
+    slices = [*known, *spoken_in_slices(f"it is  {key} .")]
+    monkeypatch.setattr("ramify.redacting.SMALL", 0)
+    with closing(open_sqlite(f"sqlite:{tmp_path}/store.db")) as store:
+        filled(store, slices[: len(known) + 5])
+        writer = Ingest(store)
+        calls = iter(range(1000))
+
+        def meanwhile(done: int, total: int) -> None:
+            if next(calls) == 1:  # it was read once, and is being derived
+                writer.step(slices[len(known) + 5 :])
+
+        with pytest.raises(UserMistake, match="older version"):
+            redact(store, Rules(), Prices(), Order(Cleaner(), 1, "test", VERSION), meanwhile)
+        assert key in told(store)["k1"]
+        cleaned(store)
+        assert told(store) == {**dict.fromkeys(("k1", "k2"), "known: [redacted:anthropic-key]"), "c1": "it is  [redacted:anthropic-key] ."}

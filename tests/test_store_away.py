@@ -108,6 +108,7 @@ async def test_a_writer_that_begins_while_the_store_is_away_keeps_what_it_is_giv
     server.end(signal.SIGTERM)
     assert (kept(own, "first"), kept(own, "second")) == (1, 1)
     assert "Traceback" not in log_of(server)
+    assert "Retrying" not in log_of(server)  # a driver's own words, again and again; ours say once that it is away
 
 
 @only_postgres
@@ -224,6 +225,25 @@ async def test_a_server_that_begins_while_the_store_is_away_captures_and_connect
     server.end(signal.SIGTERM)
     assert (kept(own, "first"), kept(own, "second")) == (1, 1)
     assert "Traceback" not in log_of(server)
+    assert "Retrying" not in log_of(server)  # a driver's own words, again and again; ours say once that it is away
+
+
+@only_postgres
+async def test_an_encrypted_store_that_was_never_open_here_may_be_away_at_the_start(
+    server: Server, own: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAMIFY_ENCRYPTION_KEY", "ab" * 32)
+    await asyncio.to_thread(own.kill)
+    await server.start()
+    await said(server, "nasturtium")
+    await server.until(lambda health: health["capture"]["spooled"] >= 2 and not health["capture"]["waiting"])
+    assert not [file for file in (tmp_path / "data").rglob("*") if file.is_file() and b"nasturtium" in file.read_bytes()]
+    server.kill()
+    await asyncio.to_thread(own.start)
+    await server.start()
+    await stored_all(server)
+    server.end(signal.SIGTERM)
+    assert kept(own, "nasturtium") == 1
 
 
 @only_postgres

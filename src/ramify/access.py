@@ -4,9 +4,11 @@ and no question to it for each request. While the store is away, what was known 
 import asyncio
 import hmac
 import logging
+import socket
 import threading
 import time
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
@@ -31,6 +33,7 @@ class Access:
         self.strict = settings.require_token
         self.secure = (settings.public_url or "").startswith("https:")
         self.proxy = settings.trusted_proxy
+        self.names = frozenset({socket.gethostname().lower(), (urlsplit(settings.public_url or "").hostname or "").rstrip(".")} - {""})
         self.own = new_secret()
         self._store = store
         self._clock = clock

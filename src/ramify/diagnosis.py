@@ -97,7 +97,9 @@ def _engine(store: Store) -> Iterator[Check]:
         return
     said, wrong = described(about, taken), trouble(about)
     yield found("engine", "warn", f"{wrong[0]}: {said}", wrong[1]) if wrong else found("engine", "ok", said)
-    if missing > BEHIND:
+    if missing and not store.search.fed:
+        yield found("search", "ok", f"search knows the log but for {missing} observations, and stays so: the store is encrypted")
+    elif missing > BEHIND:
         yield found("search", "warn", f"{missing} observations of {store.seq()} cannot be searched yet", "a server that runs goes on; without one: ramify serve")
     else:
         yield found("search", "ok", f"search knows the log but for {missing} observations" if missing else "search knows the whole log")

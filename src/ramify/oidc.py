@@ -2,6 +2,9 @@
 
 What the provider says is believed only as an ID token that it signed for us, for this very login, just now. Who may do what is
 said by rules over its claims; the first that fits counts, and whoever fits none is nobody here.
+
+A login under way is kept by the browser alone, as a random word: what goes to the provider follows from that word and a secret of the
+store, so that any server of the store can end what another began, and nothing is written for strangers who only begin.
 """
 
 import asyncio
@@ -10,7 +13,7 @@ import hmac
 import logging
 import secrets
 import time
-from collections import OrderedDict
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -26,7 +29,7 @@ from ramify.model.mistake import UserMistake
 log = logging.getLogger("ramify")
 # Keys of the provider's own only: with a shared secret, or none, anybody who knows the client could sign.
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
-MOST_PENDING = 1000
+MOST_ENDED = 1000
 PENDING_SECONDS = 600
 KNOWN_SECONDS = 3600  # how long what the provider says of itself is believed
 AGAIN_SECONDS = 10  # no sooner are its keys asked for again, whatever is presented
@@ -63,23 +66,33 @@ class Metadata(Struct, frozen=True):
     token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
 
 
-class Pending(Struct, frozen=True):
-    """A login under way. It is tied to the browser that began it, and can be ended once."""
+class Pending:
+    """A login under way. `held` is what the browser keeps: a word, and until when it is good, which all else depends on."""
 
-    browser: str
-    nonce: str
-    verifier: str
-    until: float
+    def __init__(self, held: str, secret: bytes) -> None:
+        self._held, self._secret = held.encode("utf-8", "surrogateescape"), secret
+        self.state, self.nonce, self.verifier = map(self._derived, ("state", "nonce", "verifier"))
+
+    def _derived(self, what: str) -> str:
+        made = hmac.digest(self._secret, b"oidc " + what.encode() + b" " + self._held, "sha256")
+        return base64.urlsafe_b64encode(made).decode().rstrip("=")
+
+    @property
+    def until(self) -> int:
+        """Whatever stands there, the state was made from it."""
+        written = self._held.rpartition(b".")[2]
+        return int(written) if written.isdigit() and len(written) < 12 else 0
 
 
 class Provider:
-    """`back` is where it sends people back to."""
+    """`back` is where it sends people back to; `secret` is the same for all servers to which it may send them."""
 
-    def __init__(self, client: Client, back: Callable[[], str]) -> None:
+    def __init__(self, client: Client, back: Callable[[], str], secret: Callable[[], bytes]) -> None:
         self.name = urlsplit(client.issuer).hostname or client.issuer
         self._client = client
         self._back = back
-        self._pending: OrderedDict[str, Pending] = OrderedDict()
+        self._secret = secret
+        self._ended: deque[str] = deque(maxlen=MOST_ENDED)
         self._metadata: tuple[float, Metadata] | None = None
         self._keys: tuple[float, Any] | None = None
 
@@ -89,23 +102,22 @@ class Provider:
         from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
         metadata = await self._said()
-        browser, state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(4))
-        self._pending[state] = Pending(browser, nonce, verifier, time.monotonic() + PENDING_SECONDS)
-        while len(self._pending) > MOST_PENDING:
-            self._pending.popitem(last=False)
+        browser = f"{secrets.token_urlsafe(32)}.{int(time.time()) + PENDING_SECONDS}"
+        pending = Pending(browser, self._secret())
         address: str = prepare_grant_uri(
-            metadata.authorization_endpoint, self._client.id, "code", self._back(), self._client.scopes, state,
-            nonce=nonce, code_challenge=create_s256_code_challenge(verifier), code_challenge_method="S256",
+            metadata.authorization_endpoint, self._client.id, "code", self._back(), self._client.scopes, pending.state,
+            nonce=pending.nonce, code_challenge=create_s256_code_challenge(pending.verifier), code_challenge_method="S256",
         )  # fmt: skip
         return address, browser
 
     async def finish(self, browser: str, answer: Mapping[str, str]) -> Identity:
-        """Raises NotVouched, whatever was wrong: a state is good for one attempt."""
-        pending = self._pending.pop(answer.get("state", ""), None)
-        if pending is None or time.monotonic() > pending.until:
-            raise NotVouched("the state is unknown, used or too old")
-        if not browser or not hmac.compare_digest(pending.browser.encode(), browser.encode("utf-8", "surrogateescape")):
+        """Raises NotVouched, whatever was wrong. A state is good for one attempt here; elsewhere the provider's code is."""
+        pending = Pending(browser, self._secret())
+        if not hmac.compare_digest(pending.state.encode(), answer.get("state", "").encode("utf-8", "surrogateescape")):
             raise NotVouched("another browser began this login")
+        if time.time() > pending.until or pending.state in self._ended:
+            raise NotVouched("the state is used or too old")
+        self._ended.append(pending.state)
         if "error" in answer or not answer.get("code"):
             raise NotVouched(f"the provider refused: {answer.get('error', 'no code')[:80]}")
         if answer.get("iss", self._client.issuer).rstrip("/") != self._client.issuer.rstrip("/"):

@@ -23,6 +23,7 @@ from ramify.apart import SMALL, Apart, Difference, Entangled, Near
 from ramify.forgetting import UNSWEPT, clean, put_apart, put_difference
 from ramify.ingest import Ingest, Prices, Reader
 from ramify.linking.world import Rules
+from ramify.model.mistake import UserMistake
 from ramify.model.moment import iso
 from ramify.model.observation import Correction, Observation, Record, Request
 from ramify.protocols.anthropic.bodies import Reading
@@ -69,7 +70,10 @@ class Found:
         self._store, self._search, self._project = store, order.search, order.project
         self._reader = Reader(store)
         self.until = 0
-        self.ids: dict[str, None] = {}  # in the order of the log
+        self.ids: dict[str, None] = {}  # in the order in which they were found
+        self._streams = order.search.streams()
+        self._beside: dict[str, Observation] = {}  # of a stream: without what only the whole of it gives away
+        self.reaches_back = False  # whether what came later gave away what had been read before
         self.kinds: Counter[str] = Counter()
         self.read = 0
         self.saved = 0
@@ -77,25 +81,44 @@ class Found:
     def read_on(self, progress: Progress) -> None:
         """All that the log holds now."""
         total = self._store.seq()
+        again = self.until > 0
+        fresh: set[str] = set()
         for seq, seen in self._store.observations(self.until):
             self.until = seq
             self.read += 1
-            clean = self._cleaned(seen)
-            if clean != seen:
-                self._note(seen, clean)
+            if again:
+                fresh.add(seen.id)
+            if self._project in ("", seen.project):
+                self._look_at(seen)
             if not self.read % CHUNK:
                 progress(seq, total)
+        for before, beside in self._streams.cleaned(self._store.observation) if self._streams is not None else ():
+            changed = self._look_beside(before, beside)
+            self.reaches_back |= changed and again and before.id not in fresh
         progress(total, total)
 
-    def _note(self, seen: Observation, clean: Observation) -> None:
+    def _look_at(self, seen: Observation) -> None:
+        if self._streams is not None:
+            self._streams.note(seen)
+        clean = self._cleaned(seen)
+        if clean != seen:
+            self._note(seen, clean, {"other"})
+
+    def _look_beside(self, seen: Record, beside: Record) -> bool:
+        """What its own words gave away was noted already; of what others gave away, the mark stands in the first of them."""
+        alone, clean = self.kept(seen), self._search.observation(beside)
+        if clean != alone:
+            self._note(alone, clean, set())
+            self._beside[seen.id] = clean
+        return clean != alone
+
+    def _note(self, seen: Observation, clean: Observation, unmarked: set[str]) -> None:
         self.ids[seen.id] = None
         self.saved += len(getattr(seen, "body", b"")) - len(getattr(clean, "body", b""))
-        self.kinds.update((marks_in(clean) - marks_in(seen)).keys() or {"other"})
+        self.kinds.update((marks_in(clean) - marks_in(seen)).keys() or unmarked)
 
     def _cleaned(self, seen: Observation) -> Observation:
         """Bodies repeat their history: each piece of it is searched once."""
-        if self._project not in ("", seen.project):
-            return seen
         if not isinstance(seen, Request) or not is_model_call(seen.method, seen.path):
             return self._search.observation(seen)
         reading = self._reader.read_body(seen)
@@ -107,7 +130,9 @@ class Found:
         return clean
 
     def kept(self, seen: Observation) -> Observation:
-        return self._search.observation(seen) if seen.id in self.ids else seen
+        if seen.id not in self.ids:
+            return seen
+        return self._beside.get(seen.id) or self._search.observation(seen)
 
     def observation(self, id: str) -> Observation | None:
         seen = self._store.observation(id)
@@ -205,10 +230,13 @@ def _planned(store: Store, rules: Rules, prices: Prices, found: Found, place: Pa
 def _wholly(store: Store, ingest: Ingest, order: Order, found: Found, progress: Progress) -> None:
     scratch = ingest.store
     assert isinstance(scratch, Sqlite)
+    found.reaches_back = False  # nothing was derived yet
     try:
         last = replay(store, ingest, 0, progress, found.kept, found.until)  # of what came since, nobody knows what it holds
         with store.exclusive():
             found.read_on(quiet)
+            if found.reaches_back:
+                raise UserMistake("a server of an older version stored the other half of a secret meanwhile", "restart it, then run ramify redact again; nothing was changed")
             replay(store, ingest, last, progress, found.kept)
             check_none_forgotten(store, found.read)
             _rewrite(store, found)

@@ -1,12 +1,25 @@
 """What ingest asks of whoever cuts secrets out, and how little of a growing body must be searched for them."""
 
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
-from ramify.model.observation import Observation, Request, Response
+from ramify.model.observation import Observation, Record, Request, Response
 from ramify.model.piece import Layout
 
 Sent = TypeVar("Sent", Request, Response)
 RULES = "redaction"  # a fact of a store: the version of the oldest rules that anything in it was searched by; none: nobody knows
+
+
+class Streams(Protocol):
+    """What was stored in several observations and reads as one text."""
+
+    def note(self, seen: Observation) -> None:
+        """That it is stored; in any order."""
+        ...
+
+    def cleaned(self, stored: Callable[[str], Observation | None]) -> Iterator[tuple[Record, Record]]:
+        """What changes because of what stands beside it, before and after; of all that was noted since this was last asked."""
+        ...
 
 
 class Search(Protocol):
@@ -16,6 +29,10 @@ class Search(Protocol):
     def observation(self, seen: Observation) -> Observation: ...
     def head(self, seen: Sent) -> Sent:
         """With clean headers and a clean address; the body is somebody else's."""
+        ...
+
+    def streams(self) -> Streams | None:
+        """None where each observation is searched by itself alone."""
         ...
 
 

@@ -99,7 +99,7 @@ class Served(Ramify):
         self._following: Following | None = None  # where the writer is a process of its own, it follows as well
         self.pipeline = self._pipeline()
         self.access = Access(store, settings, now)
-        self.oidc = provider_of(settings, lambda: self.settings.public_url or self.address)
+        self.oidc = provider_of(settings, lambda: self.settings.public_url or self.address, lambda: self.session_secret)
         self._standing = Standing(store)
         late = isinstance(store, Later)
         self._pulse = Pulse(lambda: store.seq(), ever=not late)
@@ -381,14 +381,14 @@ class Served(Ramify):
         super().close()
 
 
-def provider_of(settings: Settings, address: Callable[[], str]) -> Provider | None:
+def provider_of(settings: Settings, address: Callable[[], str], key: Callable[[], bytes]) -> Provider | None:
     check_provider(settings)
     if settings.oidc_issuer is None:
         return None
     require_library()
     secret = os.environ.get("RAMIFY_OIDC_SECRET", "")
     client = Client(settings.oidc_issuer, settings.oidc_client_id or "", secret, settings.oidc_scopes, settings.oidc_map)
-    return Provider(client, lambda: f"{address()}/api/oidc/callback")
+    return Provider(client, lambda: f"{address()}/api/oidc/callback", key)
 
 
 def stream_of(store: Store, settings: Settings) -> SpanStream | None:

@@ -17,13 +17,14 @@ from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation
 from ramify.storage.base import StoreDown
 from ramify.storage.private import FILE, private_file, private_folder
-from ramify.storage.sealing import MESSAGE, Sealer, has_key_of, unseal
+from ramify.storage.sealing import MESSAGE, Sealer, has_key_of, own_sealer, unseal
 
 FRAME = Struct("<II")
 POSITION = Struct("<QQI")
 COUNT = Struct("<QI")
 LARGEST_SEGMENT = 16 * 2**20
 SMALLEST_SEGMENT = 64 * 2**10
+OWN_KEY = "own-key"  # a file: the spool's own data key, wrapped, as long as something waits that it has sealed
 SEALED = b"\xc1"  # begins a message that is encrypted; nothing in MessagePack begins so
 Raw = bytes
 """Inside `Spool` the plain name is a property."""
@@ -204,11 +205,20 @@ class Spool:
         if segment in self._sizes or not self._sizes or segment > max(self._sizes):
             self._front = (segment, min(offset, self._sizes.get(segment, 0)))
         self._forget_read()
+        own = self._folder / OWN_KEY
+        known = own_sealer(own, os.environ) if own.exists() else None
         for _, _, message in self._waiting():
             if message[:1] == SEALED and not has_key_of(message[1:]):
-                raise UserMistake(f"what waits in {self._folder} is encrypted with a key of another store", "move that folder away, or bring that store back")
+                raise self._closed(own.exists() and known is None)
             self._count += 1
+        if not self._count and known is not None and known is not self._sealer:
+            own.unlink()
         return self._front
+
+    def _closed(self, by_another: bool) -> UserMistake:
+        if by_another:
+            return UserMistake(f"what waits in {self._folder} is encrypted, and opens with another key alone", "start once with the key that was set when it came")
+        return UserMistake(f"what waits in {self._folder} is encrypted with a key of another store", "move that folder away, or bring that store back")
 
     def _path(self, segment: int) -> Path:
         return self._folder / f"{segment:012d}.segment"

@@ -33,12 +33,12 @@ from ramify.pipeline import Pipeline
 from ramify.rebuild import Progress
 from ramify.redaction import RULES, Redaction
 from ramify.settings import USUAL, Settings
-from ramify.spool import Spool
+from ramify.spool import OWN_KEY, Spool
 from ramify.spools import drain_beside, locked, run_of, spool_folder
 from ramify.storage.base import Store, StoreDown
 from ramify.storage.later import later
 from ramify.storage.opening import open_store as open_store
-from ramify.storage.sealing import Sealer, keep_key, kept_sealer
+from ramify.storage.sealing import Sealer, keep_key, kept_sealer, own_sealer
 from ramify.upgrading import derive_older
 from ramify.writer import Wire
 
@@ -164,11 +164,12 @@ def watched(folders: Sequence[str]) -> list[Path]:
 
 
 def sealer_beside(folder: Path, store: Store) -> Sealer | None:
-    """What waits is encrypted as the store is; where only the store can say how, it has to be there."""
+    """What waits is encrypted as the store is, or, until that was open here once, with a key of the spool's own. Where another key
+    is told than the store had here, only the store can say whether that is right: it has to be there."""
     try:
         return kept_sealer(folder / "key", os.environ)
     except StoreDown:
-        return store.sealer
+        return store.sealer if (folder / "key").exists() else own_sealer(folder / OWN_KEY, os.environ)
 
 
 def make_writer(start: dict[str, Any], wire: Wire | None) -> tuple[Pipeline, Callable[[], None]]:

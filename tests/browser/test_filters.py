@@ -182,3 +182,11 @@ def test_lists_and_details_say_that_tokens_and_cost_are_not_known(server: World,
     person.opens(f"{server.url}/task/{run}?sel=task:{run}")
     usage = person.page.get_by_role("table").filter(has_text="delegated")
     expect(usage.get_by_role("cell")).to_have_text(["—"] * 18)
+
+
+def test_search_says_whether_the_newest_is_still_coming_or_never_will(server: World, person: Person) -> None:
+    server.served.store.search.fed = False  # as a store that is encrypted is opened
+    server.play()
+    person.opens(f"{server.url}/search?q=pictures")
+    person.sees("the store is encrypted, and what came since is not indexed")
+    assert person.page.get_by_text("still being indexed").count() == 0

@@ -27,10 +27,11 @@ from ramify.model.observation import Observation, Request, Response
 from ramify.query.narrowed import Narrowed
 from ramify.query.service import Questions
 from ramify.settings import Settings
-from ramify.spool import Spool
+from ramify.spool import OWN_KEY, Spool
 from ramify.storage.base import StoreDown
+from ramify.storage.later import later
 from ramify.storage.sealing import FACT, SEALED, Sealer, keep_key, kept_sealer, user_key
-from ramify.wiring import open_store
+from ramify.wiring import open_store, sealer_beside
 from tests.contracts.engines import ENGINES, derived, difference, log_of, stories_for, told
 from tests.peers.served import environment, serve
 
@@ -196,6 +197,9 @@ def test_the_index_is_filled_only_for_who_asks(url: str, monkeypatch: pytest.Mon
         told(store, conversation())
         assert (Indexer(store).catch_up(), store.search.find('"marzipan"', 9, None)) == (0, [])
         assert "not in the search index" in said(store)[0]
+        monkeypatch.setattr("ramify.diagnosis.BEHIND", 1)
+        [search] = [check for check in checks(store, Settings(store=url)) if check["check"] == "search"]
+        assert (search["status"], "stays so" in search["message"]) == ("ok", True)  # no server will ever catch up
         for seen in (store, Narrowed(store, frozenset({"default"}))):
             assert Questions(seen).search("marzipan")["indexing"] is False
     monkeypatch.setenv("RAMIFY_ENCRYPTION_INDEX", "yes")
@@ -298,6 +302,32 @@ def test_who_begins_while_the_store_is_away_goes_on_to_encrypt(url: str, tmp_pat
     store.close()
     with pytest.raises(StoreDown):  # a key was there, and is not told: nothing is written in clear
         kept_sealer(path, {})
+
+
+def test_what_comes_before_a_store_was_ever_open_here_waits_encrypted(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, away = tmp_path / "spool", later(url, lambda: open_store("postgresql://127.0.0.1:1/none"))
+    folder.mkdir()
+    spool = Spool(folder, 1 << 20, sealer_beside(folder, away))
+    spool.append(conversation())
+    assert CANARY.encode() not in b"".join(file.read_bytes() for file in folder.iterdir())
+    assert (folder / OWN_KEY).stat().st_mode & 0o77 == 0
+    monkeypatch.setattr("ramify.storage.sealing._sealers", {})  # a process that begins later, and another that has the store
+    for sealer in (sealer_beside(folder, away), open_store(url).sealer):
+        again = Spool(folder, 1 << 20, sealer)
+        assert again.read(99) == conversation()
+    assert (folder / OWN_KEY).exists()
+    monkeypatch.setattr("ramify.storage.sealing._sealers", {})
+    monkeypatch.setenv("RAMIFY_ENCRYPTION_KEY", OTHER)
+    with pytest.raises(UserMistake, match="opens with another key"):
+        Spool(folder, 1 << 20)
+    monkeypatch.setenv("RAMIFY_ENCRYPTION_KEY", KEY)
+    with closing(open_store(url)) as store:
+        keep_key(store, folder / "key")
+        last = Spool(folder, 1 << 20, sealer_beside(folder, store))
+        last.drop(len(last.read(99)))
+        assert (folder / OWN_KEY).exists()
+        assert len(Spool(folder, 1 << 20, sealer_beside(folder, store))) == 0
+        assert not (folder / OWN_KEY).exists()
 
 
 def test_a_key_is_read_in_each_of_its_forms(tmp_path: Path) -> None:

@@ -1,6 +1,10 @@
+import socket
+
 import pytest
 
-from ramify.web.guard import host_name, is_local
+from ramify.access import Access
+from ramify.settings import Settings
+from ramify.web.names import host_name, is_local
 from tests.web.served import Small, serving
 
 TOKEN = "a-token-for-tests"
@@ -167,3 +171,42 @@ async def test_a_page_with_a_token_is_somebody() -> None:
 async def test_a_container_is_watched_under_any_name() -> None:
     async with serving(Small()) as client, client.post("/v1/messages", data="{}", headers={"host": "ramify:8377"}) as response:
         assert response.status == 200
+
+
+READ = ["/v1/models", "/anthropic/v1/models", "/openai/v1/models", "/api/hello", "/a2a/planner/.well-known/agent-card.json"]
+
+
+@pytest.mark.parametrize("token", [None, TOKEN], ids=["open", "guarded"])
+@pytest.mark.parametrize("path", READ)
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8377", "127.0.0.1.evil.example", "EVIL.example.", "internal.evil.example", "a b.c"])
+async def test_a_page_that_points_its_own_name_at_us_gets_nothing(host: str, path: str, token: str | None) -> None:
+    async with serving(Small(token)) as client:
+        for method in ("GET", "HEAD", "OPTIONS"):
+            async with client.request(method, path, headers={"host": host}) as response:
+                assert response.status == 403
+                if method == "GET":
+                    assert (await response.json())["error"]["code"] == "foreign_host"
+
+
+@pytest.mark.parametrize("path", READ[:4])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1:8377", "[::1]:8377", "localhost", "x.localhost:1", "192.168.1.7:8377", "10.0.2.2", "[fe80::1]:8377",
+        "ramify:8377", "host.docker.internal:8377", "host.containers.internal", "HOST.Docker.Internal.", socket.gethostname(),
+    ],
+)  # fmt: skip
+async def test_a_program_gets_what_it_asks_for_under_every_name_that_no_stranger_has(host: str, path: str) -> None:
+    async with serving(Small()) as client, client.get(path, headers={"host": host}) as response:
+        assert response.status == 200
+
+
+async def test_the_public_name_and_a_token_open_what_is_got() -> None:
+    small = Small(TOKEN)
+    small.access = Access(small.questions.store, Settings(store="memory:", token=TOKEN, public_url="https://Ramify.Example"), small.clock)
+    async with serving(small) as client:
+        for headers in ({"host": "ramify.example"}, {"host": "other.example", "x-ramify-token": TOKEN}):
+            async with client.get("/v1/models", headers=headers) as response:
+                assert response.status == 200
+        async with client.get("/v1/models", headers={"host": "other.example", "x-ramify-token": "wrong"}) as response:
+            assert response.status == 403

@@ -69,7 +69,7 @@ async def world() -> AsyncIterator[World]:
         small = Guarded()
         async with serving(small) as browser:
             back = f"http://127.0.0.1:{browser.port}/api/oidc/callback"
-            small.oidc = Provider(Client(provider.url, CLIENT, SECRET, "openid email", RULES), lambda: back)
+            small.oidc = Provider(Client(provider.url, CLIENT, SECRET, "openid email", RULES), lambda: back, lambda: small.session_secret)
             yield World(provider, small, browser)
 
 
@@ -89,7 +89,7 @@ async def test_the_client_says_who_it_is_as_the_provider_wants_it(world: World, 
     world.provider.metadata = {"token_endpoint_auth_methods_supported": [way]}
     client = Client(world.provider.url, CLIENT, SECRET if way != "none" else "", "openid", RULES)
     assert world.small.oidc is not None
-    world.small.oidc = Provider(client, world.small.oidc._back)
+    world.small.oidc = Provider(client, world.small.oidc._back, lambda: b"any")
     assert (await world.log_in())[0] == "/"
 
 
@@ -164,10 +164,29 @@ async def test_a_state_is_good_once_for_one_browser_and_not_for_long(world: Worl
     for made_up in ({"code": "x", "state": "made-up"}, {"code": "x"}, {}):
         assert (await world.come_back(made_up, cookie))[0] == "/?login=failed"
     address, cookie = await world.sent_there()
-    later = time.monotonic() + PENDING_SECONDS + 1
-    monkeypatch.setattr("ramify.oidc.time.monotonic", lambda: later)
+    for prolonged in (cookie + "0", cookie.rpartition(".")[0] + ".99999999999", cookie.rpartition(".")[0] + ".x"):
+        assert (await world.come_back(world.provider.authorize(address), prolonged))[0] == "/?login=failed"
+    later = time.time() + PENDING_SECONDS + 1
+    monkeypatch.setattr("ramify.oidc.time.time", lambda: later)
     assert (await world.come_back(world.provider.authorize(address), cookie))[0] == "/?login=failed"
-    assert {"the state is unknown, used or too old", "another browser began this login"} == set(world.reasons)
+    assert {"the state is used or too old", "another browser began this login"} == set(world.reasons)
+
+
+async def test_a_login_that_one_server_began_another_of_the_same_store_ends(world: World) -> None:
+    beside, stranger = Guarded(), Guarded()
+    assert world.small.oidc is not None
+    client, back = world.small.oidc._client, world.small.oidc._back
+    beside.oidc = Provider(client, back, lambda: world.small.session_secret)
+    stranger.oidc = Provider(client, back, lambda: b"of another store")
+    for small, place in ((stranger, "/?login=failed"), (beside, "/")):
+        async with serving(small) as browser:
+            address, cookie = await world.sent_there()
+            arrived = World(world.provider, small, browser)
+            answer = world.provider.authorize(address)
+            assert (await arrived.come_back(answer, cookie))[0] == place
+            if small is beside:  # the code was good once, whichever server is asked
+                assert (await world.come_back(answer, cookie))[0] == "/?login=failed"
+    assert stranger.noted[0][0].more["why"] == "another browser began this login"
 
 
 async def test_a_refusal_or_another_providers_answer_opens_nothing(world: World) -> None:
@@ -258,7 +277,7 @@ async def test_a_real_provider_lets_people_in(real: str) -> None:
     small = Guarded()
     async with serving(small) as browser, aiohttp.ClientSession() as elsewhere:
         back = f"http://127.0.0.1:{browser.port}/api/oidc/callback"
-        small.oidc = Provider(Client(real, CLIENT, SECRET, "openid email", RULES), lambda: back)
+        small.oidc = Provider(Client(real, CLIENT, SECRET, "openid email", RULES), lambda: back, lambda: small.session_secret)
         async with browser.get("/api/oidc/login", allow_redirects=False) as response:
             address, held = response.headers["location"], response.cookies["ramify_oidc"].value
         async with elsewhere.get(address) as response:

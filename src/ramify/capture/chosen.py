@@ -48,6 +48,9 @@ class Chosen:
     def head(self, seen: Sent) -> Sent:
         return replace(seen, headers=self._headers(seen.headers), path=self._text(seen.path))
 
+    def streams(self) -> None:
+        return None
+
     def observation(self, seen: Observation) -> Observation:
         match seen:
             case Request() | Response():

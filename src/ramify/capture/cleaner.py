@@ -6,6 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ramify.capture.a2a.secrets import redact_frame
+from ramify.capture.a2a.stored import StoredStreams
 from ramify.capture.mesh_secrets import redact_message
 from ramify.capture.otel_secrets import redact_attributes
 from ramify.capture.redact import redact_address, redact_body, redact_headers, redact_json, redact_string
@@ -42,6 +43,9 @@ class Cleaner:
             return False
         whole = msgspec.json.encode(blocks)
         return redact_json(whole) == whole and redact_json(seen.body) == seen.body
+
+    def streams(self) -> StoredStreams:
+        return StoredStreams()
 
     def observation(self, seen: Observation) -> Observation:
         match seen:

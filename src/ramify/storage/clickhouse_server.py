@@ -6,6 +6,7 @@ Taking a turn is such an insert, and so is what is written in it; who was overta
 goes into tables beside, first: it counts once the numbered insert names it.
 """
 
+import logging
 import re
 import secrets
 import threading
@@ -24,6 +25,9 @@ from ramify.storage.background import in_background
 from ramify.storage.base import News, NotAdmitted, Overtaken, StoreDown
 from ramify.storage.clickhouse_schema import EMPTY, TYPES, Shape, literal, name, statements
 
+# Ours say once that the server is away; these say so at each attempt, with all that was asked.
+for _driver in ("urllib3.connectionpool", "clickhouse_connect"):
+    logging.getLogger(_driver).setLevel(logging.CRITICAL)
 Row = tuple[Any, ...]
 Place = tuple[str, int, int, str]
 LEASE = 10.0  # seconds without a new number after which a turn is anybody's

@@ -174,10 +174,19 @@ def keep_key(store: Store, path: Path) -> None:
     if not isinstance(wrapped, bytes):
         path.unlink(missing_ok=True)
     elif not path.exists() or path.read_bytes() != wrapped:
-        fresh = path.with_name(f"{path.name}.new")
-        fresh.touch(mode=0o600)
-        fresh.write_bytes(wrapped)
-        fresh.replace(path)
+        put_key(path, wrapped)
+
+
+def put_key(path: Path, wrapped: bytes) -> None:
+    """On disk before anything that only it can open."""
+    fresh = path.with_name(f"{path.name}.new")
+    fresh.touch(mode=0o600)
+    with fresh.open("r+b") as file:
+        file.truncate()
+        file.write(wrapped)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
 
 
 def kept_sealer(path: Path, environment: Mapping[str, str]) -> Sealer | None:
@@ -187,9 +196,19 @@ def kept_sealer(path: Path, environment: Mapping[str, str]) -> Sealer | None:
         return None
     data_key = unwrap(wrapped, key) if wrapped is not None and key is not None else None
     if data_key is None:
-        raise StoreDown("its key is not known here, so nothing can wait on disk until it was open once")
-    sealer = Sealer(data_key)
-    return _sealers.setdefault(sealer.id, sealer)
+        raise StoreDown("its key is not known here")
+    return know(Sealer(data_key))
+
+
+def own_sealer(path: Path, environment: Mapping[str, str]) -> Sealer | None:
+    """With a data key that is nobody's but the spool's, made here: for a store that was never open here, and is away. None without a key."""
+    key = user_key(environment)
+    if key is None:
+        return None
+    if not path.exists():
+        put_key(path, wrap(os.urandom(KEY_BYTES), key))
+    data_key = unwrap(path.read_bytes(), key)
+    return None if data_key is None else know(Sealer(data_key))
 
 
 def begin_sealing(store: Store, key: bytes) -> bytes:

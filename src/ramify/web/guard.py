@@ -11,10 +11,10 @@
 - A page can send through us what a program would: it would cost money, and stand in the store as if somebody had worked. So traffic that
   is watched without a token comes from programs, which name no Origin, or from pages of this machine.
 - An agent on this machine often asks for no credential at all. So, unlike a model's API, agents are kept from foreign names as
-  well; containers reach a model's API under names that nobody here can know.
+  well; containers reach a model's API under names that nobody here can know. Only a browser that gets something from its page's own
+  name says no Origin: so without a token nothing is got under a name that a stranger can have pointed at us.
 """
 
-import ipaddress
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -24,33 +24,13 @@ from ramify.model.token import PREFIX
 from ramify.web.attempts import REFUSALS
 from ramify.web.client import address_of, cookie_of
 from ramify.web.errors import Refused
+from ramify.web.names import host_name, is_local, is_nobodys, plain
 from ramify.web.noting import note
 from ramify.web.served import AGENTS, CAPTURED, IDENTITY, NEEDED, RAMIFY, Access, Needed, Serve
 from ramify.whose import PROJECT, WHOSE
 
 CAPTURE_TOKEN = "x-ramify-token"
 SAFE = {"GET", "HEAD", "OPTIONS"}
-
-
-def is_local(name: str) -> bool:
-    name = name.strip("[]").rstrip(".").lower()
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        address = ipaddress.ip_address(name.partition("%")[0])
-    except ValueError:
-        return False
-    # A socket for both kinds of address shows those of version 4 inside version 6.
-    inner = getattr(address, "ipv4_mapped", None) or address
-    return bool(inner.is_loopback)
-
-
-def host_name(host: str) -> str:
-    """Without the port; "" for what is no host."""
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
 
 
 def same_origin(origin: str, host: str) -> bool:
@@ -105,6 +85,16 @@ def check_watched_page(request: web.Request) -> None:
         page = "Another site" if origin is None else f'A page of "{origin}"'
         hint = f"Use a program, a page of this machine, or a token: {CAPTURE_TOKEN}"
         raise Refused(403, "foreign_origin", f"{page} may not send anything through here", hint)
+
+
+def check_watched_name(request: web.Request, access: Access) -> None:
+    """What is sent to a page's own name carries that page as Origin, and is refused for it; what is only got does not."""
+    host = request.headers.get("host", "")
+    name = host_name(host)
+    if request.method not in SAFE or not host or is_nobodys(name) or plain(name) in access.names:
+        return
+    hint = f"Use 127.0.0.1 or localhost, make it the name of --public-url, or send a token: {CAPTURE_TOKEN}"
+    raise Refused(403, "foreign_host", f'"{host}" is no name of this machine', hint)
 
 
 def is_outside(request: web.Request) -> bool:
@@ -188,6 +178,7 @@ async def guard(request: web.Request, handler: Serve) -> web.StreamResponse:  # 
     request[IDENTITY] = identity = await whoever(request, needed, captured)
     if captured and identity is LOCAL:
         check_watched_page(request)
+        check_watched_name(request, ramify.access)
     check_scope(identity, needed)
     if needed == "capture":
         request[WHOSE] = project_brought(request, identity, ramify.project)

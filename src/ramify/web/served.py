@@ -103,6 +103,10 @@ class Access(Protocol):
     def proxy(self) -> str | None:
         """Whose word about addresses is believed."""
 
+    @property
+    def names(self) -> frozenset[str]:
+        """By which this server is known, beside those of every machine."""
+
     def read(self) -> None:
         """Tokens as they are in the store now; never raises where that is away."""
 

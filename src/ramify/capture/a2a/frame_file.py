@@ -6,8 +6,8 @@ They wait until the stream's end was read, or the file's.
 
 import json
 import zlib
-from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator
+from base64 import b64decode
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,9 +16,8 @@ from msgspec import Struct
 
 from ramify.capture.a2a.cards import cards_in
 from ramify.capture.a2a.frame import FORMAT, Kind, make_record
-from ramify.capture.a2a.growth import redacted_events
+from ramify.capture.a2a.runs import redact_run, rewritten, runs
 from ramify.capture.a2a.secrets import redact_frame, scheme_names
-from ramify.capture.a2a.values import written
 from ramify.capture.importer import Imported, moment, numbered, opened, unreadable
 from ramify.model.ids import digest
 from ramify.model.observation import Record
@@ -118,7 +117,7 @@ class Reading:
         """Streams whose end was not in the file, or stood before them."""
         for held in self._held.values():
             for run in runs(held):
-                yield from self._tell(run)
+                yield from self._tell([held[seq] for seq in run])
         self._held.clear()
 
     def _repeated(self, frame: FrameLine, line: bytes) -> str | None:
@@ -162,56 +161,3 @@ def checked(frame: FrameLine) -> bytes | None:
         return b64decode(frame.raw_b64, validate=True)
     except ValueError as error:
         raise ValueError(f"`raw_b64` is no base64: {error}") from None
-
-
-def runs(held: dict[int, Slice]) -> Iterator[list[Slice]]:
-    """Slices that follow each other without a gap."""
-    run: list[Slice] = []
-    for seq in sorted(held):
-        if run and run[-1].frame.seq + 1 != seq:
-            yield run
-            run = []
-        run.append(held[seq])
-    if run:
-        yield run
-
-
-def redact_run(slices: list[bytes]) -> list[bytes]:
-    """An event that holds a secret goes to the slice where it begins, without it; all others stay where they are."""
-    clean: list[list[bytes]] = [[] for _ in slices]
-    ends = list(running_total(len(piece) for piece in slices))
-    at, place = 0, 0
-    for event, redacted in redacted_events(b"".join(slices)):
-        while place < len(ends) - 1 and ends[place] <= at:
-            place += 1
-        if redacted != event:
-            clean[place].append(redacted)
-        else:
-            share(event, at, place, ends, clean)
-        at += len(event)
-    return [b"".join(pieces) for pieces in clean]
-
-
-def share(event: bytes, at: int, place: int, ends: list[int], clean: list[list[bytes]]) -> None:
-    """An event as it was, over the slices in which it stood."""
-    start = 0
-    while start < len(event):
-        end = min(len(event), ends[place] - at)
-        clean[place].append(event[start:end])
-        start, place = end, place + 1
-
-
-def running_total(sizes: Iterable[int]) -> Iterator[int]:
-    total = 0
-    for size in sizes:
-        total += size
-        yield total
-
-
-def rewritten(line: bytes, raw: bytes) -> bytes:
-    frame = json.loads(line)
-    if "raw" in frame:
-        frame["raw"] = raw.decode("utf-8", "replace")
-    else:
-        frame["raw_b64"] = b64encode(raw).decode()
-    return written(frame)
