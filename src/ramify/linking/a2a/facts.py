@@ -12,6 +12,7 @@ from msgspec import Struct
 from ramify.model.a2a_event import (
     ACTIVE,
     TERMINAL,
+    UNKNOWN,
     ChunkCame,
     MessageAdded,
     MessageReplied,
@@ -21,6 +22,7 @@ from ramify.model.a2a_event import (
     StreamBroke,
     TaskMade,
     TaskShown,
+    plain_word,
 )
 
 Mark = tuple[int, str]
@@ -88,7 +90,7 @@ class Facts(Struct):
     ended: Told | None = None
     timed: Told | None = None  # with the latest time
     untimed: Told | None = None  # the last without a time
-    words: dict[str, Noted] = {}  # who first told each state, in which word
+    words: dict[str, Noted] = {}  # for each state, the word that first told it
     asked: Noted | None = None  # the newest status message's own fields
     metadata: Noted | None = None
     broke: Broke | None = None
@@ -110,8 +112,9 @@ class Facts(Struct):
             return "completed", ""
         last = self.ended or max((told for told in (self.timed, self.untimed) if told is not None), default=None)
         if last is None:
-            return "unknown", ""
-        return last.state, self.words[last.state].value
+            return UNKNOWN, ""
+        first = self.words.get(_meaning(last.state, last.word))
+        return last.state, first.value if first is not None else last.word
 
     def closed(self) -> int:
         if self.message:
@@ -193,7 +196,8 @@ def _snapshot(facts: Facts, event: TaskShown) -> None:
 def _state(facts: Facts, sign: Sign, status: Status) -> None:
     told = Told(sign.at, sign.ref, status.state, status.word, status.time)
     word = Noted(sign.at, sign.ref, status.word)
-    facts.words[status.state] = min(facts.words.get(status.state, word), word)
+    meaning = _meaning(status.state, status.word)
+    facts.words[meaning] = min(facts.words.get(meaning, word), word)
     if status.state in TERMINAL:
         facts.ended = _first(facts.ended, told)
     if status.time:
@@ -203,6 +207,11 @@ def _state(facts: Facts, sign: Sign, status: Status) -> None:
     said = status.message
     if said is not None and said.metadata:
         facts.asked = _last(facts.asked, Noted(sign.at, sign.ref, said.metadata.decode()))
+
+
+def _meaning(state: str, word: str) -> str:
+    """States that nobody knows are told apart by their words."""
+    return f"{UNKNOWN} {plain_word(word)}" if state == UNKNOWN else state
 
 
 def _by_time(told: Told) -> tuple[int, Told]:

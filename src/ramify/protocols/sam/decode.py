@@ -122,10 +122,10 @@ def request(payload: Json, below: list[str], seen: MeshMessage) -> MeshMessage |
 def prompt_of(message: Json, is_given: bool) -> str:
     """Without what gateway and platform put around the words."""
     said = [text_at(part, "text") for part in list_at(message, "parts") if text_at(part, "kind") == "text"]
-    if said and said[0].startswith(GATEWAY_STAMP) and "\n" not in said[0]:
-        del said[0]
     whole = "\n".join(said)
     lines = whole.split("\n")
+    if lines[0].startswith(GATEWAY_STAMP):
+        whole = "\n".join(lines := lines[1:])
     marker = next((at for at, line in enumerate(lines) if line.strip() == MARKER), None) if is_given else None
     return (whole if marker is None else "\n".join(lines[marker + 1 :])).strip()
 
