@@ -490,6 +490,14 @@ def test_the_first_words_that_anybody_saw_stand_for_the_prompt() -> None:
     assert tell(wire).task("t")["prompt"] == "lend"
 
 
+def test_the_longest_history_has_the_prompt() -> None:
+    wire = Wire()
+    said = [message("do it", "m1", "user"), message("how?", "m2"), message("quickly", "m3", "user")]
+    for history in (said[2:], said, said[1:]):
+        wire.connect("a").ask("GetTask", {"id": "t", "historyLength": len(history)}).answer(task("t", state="WORKING", history=history))
+    assert tell(wire).task("t")["prompt"] == "do it"
+
+
 def test_messages_that_histories_repeat_are_there_once() -> None:
     wire = Wire()
     line = begin(wire, "a", "t")

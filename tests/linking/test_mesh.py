@@ -301,7 +301,10 @@ def test_a_clock_that_runs_backwards_gives_no_duration() -> None:
     mesh.ask("t", "Chef")
     mesh.say("t", returned("c", "look", 1), at=5)
     mesh.say("t", started("c", "look"), at=9)
-    assert mesh.told().tools("t")["items"][0]["duration_ms"] is None
+    mesh.say("t", started("d", "look"), at=10)
+    mesh.say("t", returned("d", "look", 1), at=12)
+    found = mesh.told().tools("t")["items"]
+    assert [(tool["duration_ms"], tool["flags"]) for tool in found] == [(None, ["clock"]), (2000.0, [])]
 
 
 def test_a_task_that_names_itself_as_its_parent_has_none() -> None:

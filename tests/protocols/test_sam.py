@@ -120,6 +120,11 @@ def micros_of(text: str) -> int:
     return moment_of(text)[0]
 
 
+@pytest.mark.parametrize("topic", ["n/a2a/v1/client/response/c/t1", "n/a2a/v1/client/status/c/t1", "n/a2a/v1/trust/agent/Chef"])
+def test_what_is_handed_on_to_clients_says_nothing_of_tasks(topic: str) -> None:
+    assert decode(seen(topic, status(data(type="llm_response")))) is None
+
+
 def test_only_a_task_object_or_an_error_is_an_end() -> None:
     assert read("a2a/v1/gateway/response/gw/t1", status(kind="task", state="completed")).kind == "end"
     assert read("a2a/v1/gateway/status/gw/t1", status(state="completed")).kind == "status"

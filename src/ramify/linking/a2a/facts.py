@@ -50,8 +50,8 @@ class Made(Struct, frozen=True, array_like=True, order=True):
     message: str
 
 
-class Prompt(Struct, frozen=True, array_like=True, order=True):
-    """The first user's message: of the request that made the task, else as a history has it, else any."""
+class Prompt(Struct, frozen=True, array_like=True):
+    """The first user's message: of the request that made the task, else as the longest history has it, else any."""
 
     source: int
     at: int
@@ -59,6 +59,10 @@ class Prompt(Struct, frozen=True, array_like=True, order=True):
     ref: str
     message: str
     text: str
+    length: int = 0  # of the history: what was asked for may be only its end
+
+    def order(self) -> tuple[int, int, int, int, str]:
+        return self.source, -self.length, self.at, self.place, self.ref
 
 
 class Broke(Struct, frozen=True, array_like=True, order=True):
@@ -190,7 +194,7 @@ def _snapshot(facts: Facts, event: TaskShown) -> None:
     asked = next(((place, one) for place, one in enumerate(event.history) if one.role == "user"), None)
     if asked is not None:
         place, one = asked
-        _prompt(facts, Prompt(FROM_HISTORY, sign.at, sign.place + place, sign.ref, one.id, one.text))
+        _prompt(facts, Prompt(FROM_HISTORY, sign.at, sign.place + place, sign.ref, one.id, one.text, len(event.history)))
 
 
 def _state(facts: Facts, sign: Sign, status: Status) -> None:
@@ -230,10 +234,11 @@ def _live(facts: Facts, sign: Sign) -> None:
 
 
 def _prompt(facts: Facts, prompt: Prompt) -> None:
-    facts.prompt = _first(facts.prompt, prompt)
+    if facts.prompt is None or prompt.order() < facts.prompt.order():
+        facts.prompt = prompt
 
 
-Sortable = TypeVar("Sortable", Made, Prompt, Told, Noted, Broke)
+Sortable = TypeVar("Sortable", Made, Told, Noted, Broke)
 
 
 def _first(known: Sortable | None, new: Sortable) -> Sortable:

@@ -42,8 +42,6 @@ def returned(work: Writing, message: MeshMessage, told: ToolReturned) -> None:
         row.details["result_status"] = told.word
     if told.child:
         row.details["child"] = told.child
-    if row.begun and row.closed < row.begun:
-        row.details["flags"] = ["clock"]
     close_when_whole(work, row)
 
 
@@ -148,4 +146,6 @@ def reach(row: ToolCall, phase: str) -> None:
 
 def close_when_whole(work: Writing, row: ToolCall) -> None:
     if STARTED in row.phases and RETURNED in row.phases:
+        if row.closed < row.begun:
+            row.details["flags"] = ["clock"]
         work.state.open_tools.remove(row.id)

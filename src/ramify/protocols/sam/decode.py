@@ -27,6 +27,8 @@ GATEWAY_STAMP = "Request received by gateway at: "
 MARKER = "Now please execute this task that was given to you:"
 NOBODY = ("", "unknown_agent")
 NOT_SHOWN = ("data",)
+BESIDE = (["trust"], ["client"])
+"""Topics that say nothing new of tasks: who vouches for whom, and what gateways hand on to their clients."""
 
 
 def decode(seen: Record) -> MeshMessage | Unreadable | None:
@@ -60,6 +62,8 @@ def message_in(found: Envelope, seen: MeshMessage) -> MeshMessage | None:
     below = topic_below(found.topic)
     if below[:1] == ["discovery"]:
         return card(payload, below, seen)
+    if below[:1] in BESIDE:
+        return None
     if isinstance(payload.get("feedback"), dict):
         return feedback(payload["feedback"], seen)
     match text_at(payload, "method"):
