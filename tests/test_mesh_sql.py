@@ -13,6 +13,7 @@ from ramify.query.read_columns import further
 from ramify.storage.base import Bounds
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from tests import story
+from tests.mesh_story import Mesh, data, stored
 from tests.test_mesh_cases import CASES, later, lines, noise, observed, told
 
 Row = dict[str, Any]
@@ -113,6 +114,16 @@ def test_copies_cancel_requests_cards_and_feedback_are_in_none_of_them(store: Sq
     assert ask(store, "SELECT DISTINCT feedback_id FROM sam_messages WHERE message_kind = 'request' ORDER BY 1")[-1]["feedback_id"] == "WeatherAgent"
     profile = json.loads(ask(store, "SELECT user_context_raw FROM sam_messages WHERE message_kind = 'request' LIMIT 1")[0]["user_context_raw"])
     assert profile["id"] == "sam_dev_user"
+
+
+def test_tokens_that_an_answer_tells_in_the_models_own_words_are_there_too() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    answer = {"content": {"parts": [{"text": "hi"}]}, "usage_metadata": {"prompt_token_count": 7, "candidates_token_count": 2}}
+    mesh.say("t", data(type="llm_response", data=answer, usage=None))
+    store = stored(mesh.observations(), 10)
+    rows = ask(store, "SELECT input_tokens, output_tokens, total_tokens FROM sam_messages WHERE message_kind = 'status-update'")
+    assert [tuple(row.values()) for row in rows] == [(7, 2, 9)]
 
 
 def test_what_came_since_is_there_at_once() -> None:

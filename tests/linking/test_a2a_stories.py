@@ -114,6 +114,17 @@ def test_the_id_that_an_unresolved_child_had_still_leads_to_it() -> None:
     assert answer.task(before)["id"] == answer.task("kid")["id"] != before
 
 
+def test_children_that_a_list_shows_at_one_moment_stand_as_they_were_named() -> None:
+    wire = Wire()
+    announce(begin(wire, "a", "root"), "root", "one", "two", "three", "four")
+    shown = [task(id, state="COMPLETED") for id in ("four", "two", "three", "one")]  # lists begin with the newest
+    wire.connect("a").ask("ListTasks", {}).answer({"tasks": shown})
+    children = tell(wire).questions.tree("root")["children"]
+    assert [(native(child), child["branch"]) for child in children] == [
+        ("one", "subtask_1"), ("two", "subtask_2"), ("three", "subtask_3"), ("four", "subtask_4"),
+    ]  # fmt: skip
+
+
 def test_a_child_announced_twice_late_and_in_the_last_status_is_one() -> None:
     wire = Wire()
     root = begin(wire, "a", "root")
@@ -257,6 +268,16 @@ def test_an_older_task_that_is_quoted_is_no_child() -> None:
     assert (answer.parent("old"), answer.refers("new")) == (None, ["old"])
 
 
+def test_what_was_there_before_somebody_asked_for_a_task_is_none_of_its_children() -> None:
+    wire = Wire()
+    root = wire.connect("a").open().status("root", "WORKING", message("go", "g"))  # the capture began in mid-work
+    child = begin(wire, "a", "kid")
+    child.status("kid", "WORKING", message("for root", "k", refs=["root"]))
+    announce(root, "root", "kid")
+    answer = tell(wire)
+    assert (answer.parent("kid"), answer.parent("root")) == ("root", None)
+
+
 def test_where_nobody_saw_the_requests_the_first_of_two_claims_stands() -> None:
     wire = Wire()
     for id, other in (("x", "y"), ("y", "x")):
@@ -272,7 +293,7 @@ def test_a_circle_of_three_breaks_at_its_last_link_and_mends_when_more_is_known(
         announce(lines[id], id, other)
     answer = tell(wire)
     assert (answer.parent("y"), answer.parent("z"), answer.parent("x")) == ("x", "y", None)
-    announce(begin(wire, "a", "root"), "root", "x")
+    announce(wire.connect("a").ask("SubscribeToTask", {"id": "root"}).open().task("root", state="WORKING"), "root", "x")
     answer = tell(wire)
     assert (answer.parent("y"), answer.parent("z"), answer.parent("x")) == ("x", "y", "root")
     assert answer.candidates("x") == [("z", "it would be its own ancestor")]
@@ -311,6 +332,26 @@ def test_a_stamp_of_the_senders_process_names_the_parent() -> None:
     assert (answer.parent("d"), answer.task("d")["link"]["rule"], answer.task("d")["link"]["certainty"]) == ("p", "traceparent", 0.9)
 
 
+def test_an_agent_may_say_itself_whose_child_its_task_is() -> None:
+    wire = Wire()
+    begin(wire, "a", "root")
+    said = {"taskId": "one", "contextId": "own", "metadata": {"parentTaskId": "root"}, "status": {"state": "TASK_STATE_WORKING"}}
+    wire.connect("b").ask("SubscribeToTask", {"id": "one"}).open().event({"statusUpdate": said})
+    begin(wire, "b", "two", context="other").status("two", "WORKING", message("on it", "w", metadata={"parentTaskId": "root"}))
+    answer = tell(wire)
+    assert [answer.task(id)["link"]["rule"] for id in ("one", "two")] == ["parentTaskId"] * 2
+    assert [answer.parent(id) for id in ("one", "two")] == ["root"] * 2
+
+
+def test_a_request_that_names_its_parent_says_nothing_about_the_childs_title() -> None:
+    wire = Wire()
+    begin(wire, "a", "root", "the whole")
+    said = message("a part", "m", "user", ["root"], metadata={"referencedWorkflow": {"workflowName": "The whole"}})
+    wire.connect("a").send(said).open().task("kid")
+    answer = tell(wire)
+    assert (answer.parent("kid"), answer.task("kid")["title"]) == ("root", "a part")
+
+
 def test_a_task_that_names_itself_is_not_its_own_child() -> None:
     wire = Wire()
     announce(begin(wire, "a", "t"), "t", "t")
@@ -346,6 +387,23 @@ def test_a_state_that_nobody_knows_is_shown_as_it_is() -> None:
     begin(wire, "a", "t").status("t", "RESTING")
     answer = tell(wire)
     assert (answer.task("t")["status"], answer.task("t")["native_status"]) == ("unknown", "TASK_STATE_RESTING")
+
+
+def test_of_states_that_nobody_knows_the_present_one_is_shown() -> None:
+    wire = Wire()
+    begin(wire, "a", "t").status("t", "PAUSED").status("t", "DREAMING")
+    wire.connect("a").ask("tasks/get", {"id": "t"}).answer({"kind": "task", "id": "t", "status": {"state": "dreaming"}})
+    task = tell(wire).task("t")
+    assert (task["status"], task["native_status"]) == ("unknown", "TASK_STATE_DREAMING")
+
+
+def test_a_parent_keeps_its_agents_word_while_its_child_works() -> None:
+    wire = Wire()
+    root = begin(wire, "a", "root")
+    begin(wire, "a", "kid")
+    announce(root, "root", "kid")
+    answer = tell(wire)
+    assert [answer.task(id)["native_status"] for id in ("root", "kid")] == ["TASK_STATE_WORKING"] * 2
 
 
 @pytest.mark.parametrize("state", ["REJECTED", "AUTH_REQUIRED", "INPUT_REQUIRED"])
@@ -432,6 +490,14 @@ def test_the_first_words_that_anybody_saw_stand_for_the_prompt() -> None:
     assert tell(wire).task("t")["prompt"] == "lend"
 
 
+def test_the_longest_history_has_the_prompt() -> None:
+    wire = Wire()
+    said = [message("do it", "m1", "user"), message("how?", "m2"), message("quickly", "m3", "user")]
+    for history in (said[2:], said, said[1:]):
+        wire.connect("a").ask("GetTask", {"id": "t", "historyLength": len(history)}).answer(task("t", state="WORKING", history=history))
+    assert tell(wire).task("t")["prompt"] == "do it"
+
+
 def test_messages_that_histories_repeat_are_there_once() -> None:
     wire = Wire()
     line = begin(wire, "a", "t")
@@ -490,6 +556,17 @@ def test_a_snapshot_that_only_repeats_parts_is_damaged() -> None:
     assert tell(wire).artifact("t") == ["1", "2", "3"]
     wire.connect("a").ask("tasks/get", {"id": "t"}).answer(task("t", state="WORKING", artifacts=[artifact("r", "1", "2", "3", "4")]))
     assert tell(wire).artifact("t") == ["1", "2", "3", "4"]
+
+
+def test_a_snapshot_that_was_overtaken_by_the_last_chunk_takes_nothing_away() -> None:
+    wire = Wire()
+    line = begin(wire, "a", "t")
+    chunks(line, "t", "one", "two")
+    poll = wire.connect("a").ask("GetTask", {"id": "t"})
+    chunks(line, "t", "three", append=True)
+    poll.answer(task("t", state="WORKING", artifacts=[artifact("r", "one", "two")]))
+    line.status("t", "COMPLETED").end()
+    assert tell(wire).artifact("t") == ["one", "two", "three"]
 
 
 def test_an_artifact_that_is_replaced_after_an_answer_is_the_new_one() -> None:

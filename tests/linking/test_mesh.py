@@ -78,6 +78,32 @@ def test_a_tool_that_does_not_exist_ends_in_error_and_one_without_result_is_miss
     assert ask.task("t")["native"]["error"] == "Tool fly not found"
 
 
+def test_an_error_that_names_a_tool_is_not_about_one_whose_name_it_begins_with() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", model_answered(("c1", "search", {}), ("c2", "search_web", {})))
+    mesh.say("t", data(a2a_signal_type="tool_execution_error", error_message="Tool 'search_web' not found"))
+    mesh.end("t", state="failed")
+    assert [tool[-1] for tool in tools(mesh.told(), "t")] == ["missing", "error"]
+
+
+def test_a_start_without_arguments_takes_none_away() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", model_answered(("c", "look", {"n": 1})))
+    mesh.say("t", started("c", "look"))
+    mesh.say("t", started("d", "look"))
+    assert [tool["args"] for tool in mesh.told().tools("t")["items"]] == [{"n": 1}, {}]
+
+
+def test_words_about_time_are_no_time_out() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", model_answered(("c", "peer_Cook", {})))
+    mesh.say("t", model_asked(("c", "peer_Cook", {"text": "the first pan timed out after all"})))
+    assert tools(mesh.told(), "t")[0][-1] == "ok"
+
+
 def test_what_runs_is_running_and_what_was_canceled_is_canceled() -> None:
     mesh = Mesh()
     mesh.ask("t", "Chef")
@@ -203,6 +229,26 @@ def test_input_that_a_peer_waits_for_is_waited_for_above_it_too() -> None:
     assert [ask.task(id)["native"]["messages"] for id in ("t", "kid")] == [1, 2]
 
 
+def test_a_copy_that_waits_is_remembered_until_its_task_is_known_and_other_states_of_copies_move_nothing() -> None:
+    mesh = Mesh()
+    mesh.say("t", state="input-required", message_id="same", result_metadata={"forwarded_from_peer": "Cook", "task_call_stack": []}, at=5)
+    mesh.ask("t", "Chef", at=1)
+    mesh.ask("u", "Chef", at=6)
+    mesh.say("u", state="failed", metadata={"forwarded_from_peer": "Cook", "original_peer_event_taskId": "kid"})
+    ask = mesh.told()
+    assert (ask.task("t")["status"], ask.task("u")["status"], ask.task("u")["native_status"]) == ("input-required", "working", None)
+
+
+def test_a_request_from_a_clock_that_is_ahead_does_not_open_its_task_again() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef", at=60)
+    mesh.say("t", model_asked(), at=10)
+    mesh.say("t", model_answered(), at=11)
+    mesh.end("t", at=12)
+    task = mesh.told().task("t")
+    assert (task["status"], task["prompt"], task["closed"]) == ("completed", "do it", "2026-11-15T10:00:12.000000Z")
+
+
 def test_an_error_beside_an_id_fails_its_task() -> None:
     mesh = Mesh()
     mesh.ask("t", "Chef")
@@ -255,7 +301,10 @@ def test_a_clock_that_runs_backwards_gives_no_duration() -> None:
     mesh.ask("t", "Chef")
     mesh.say("t", returned("c", "look", 1), at=5)
     mesh.say("t", started("c", "look"), at=9)
-    assert mesh.told().tools("t")["items"][0]["duration_ms"] is None
+    mesh.say("t", started("d", "look"), at=10)
+    mesh.say("t", returned("d", "look", 1), at=12)
+    found = mesh.told().tools("t")["items"]
+    assert [(tool["duration_ms"], tool["flags"]) for tool in found] == [(None, ["clock"]), (2000.0, [])]
 
 
 def test_a_task_that_names_itself_as_its_parent_has_none() -> None:

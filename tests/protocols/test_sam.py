@@ -70,6 +70,13 @@ def test_the_prompt_of_a_peer_follows_the_marker() -> None:
     assert prompt_of({"parts": [data(type="structured_invocation_request")]}, is_given=True) == ""
 
 
+def test_the_stamp_of_a_gateway_is_no_part_of_the_prompt() -> None:
+    stamp, asked = "Request received by gateway at: 2026-11-15T10:00:00+00:00", "Count\n\ntwice"
+    assert prompt_of({"parts": [{"kind": "text", "text": stamp}, {"kind": "text", "text": asked}]}, is_given=False) == asked
+    assert prompt_of({"parts": [{"kind": "text", "text": f"{stamp}\n{asked}"}]}, is_given=False) == asked
+    assert prompt_of({"parts": [{"kind": "text", "text": stamp}]}, is_given=False) == ""
+
+
 def test_every_data_part_is_understood() -> None:
     child = {"kind": "task", "id": "t2", "status": {"state": "rejected", "message": {"parts": [{"kind": "text", "text": "no"}]}}}
     history = [{"parts": [{"function_response": {"id": "c0", "name": "peer_A", "response": {"error": "timed out after 5 seconds"}}}]}]
@@ -82,12 +89,13 @@ def test_every_data_part_is_understood() -> None:
         data(a2a_signal_type="tool_execution_error", error_message="no tool x", details={"code": 1}),
         data(type="workflow_node_execution_start", node_id="n", node_type="agent", sub_task_id="wf_1"),
         data(type="rag_info_update", title="t"),
+        data(a2a_signal_type="something_new"),
         {"kind": "text", "text": "hello"},
         {"kind": "file", "file": {"name": "a.txt"}},
         {"kind": "video"},
         "nonsense",
     ))  # fmt: skip
-    asked, answered, started, returned, thought, signal, node, other, said, *_ = found.parts
+    asked, answered, started, returned, thought, signal, node, other, unknown, said, *_ = found.parts
     assert isinstance(asked, ModelAsked)
     assert (asked.model, asked.results[0].call, b"timed out" in asked.results[0].response) == ("m/x", "c0", True)
     assert isinstance(answered, ModelAnswered)
@@ -102,12 +110,19 @@ def test_every_data_part_is_understood() -> None:
     assert (node.kind, node.text, node.child) == ("workflow_node", "n", "wf_1")
     assert isinstance(other, Noted)
     assert (other.kind, other.text) == ("other", "rag_info_update")
+    assert isinstance(unknown, Noted)
+    assert (unknown.kind, unknown.text) == ("other", "something_new")
     assert said == Said("hello")
     assert found.at == micros_of("2026-11-15T10:00:01.500000+00:00")
 
 
 def micros_of(text: str) -> int:
     return moment_of(text)[0]
+
+
+@pytest.mark.parametrize("topic", ["n/a2a/v1/client/response/c/t1", "n/a2a/v1/client/status/c/t1", "n/a2a/v1/trust/agent/Chef"])
+def test_what_is_handed_on_to_clients_says_nothing_of_tasks(topic: str) -> None:
+    assert decode(seen(topic, status(data(type="llm_response")))) is None
 
 
 def test_only_a_task_object_or_an_error_is_an_end() -> None:

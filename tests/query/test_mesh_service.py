@@ -6,7 +6,7 @@ import pytest
 
 from ramify.query import Ambiguous, NotFound, TaskQueryService
 from tests import story
-from tests.mesh_story import Mesh, model_answered
+from tests.mesh_story import Mesh, data, model_answered, model_asked
 from tests.test_mesh_cases import lines, observed, told
 
 
@@ -19,6 +19,19 @@ def test_a_peers_answer_is_read_out_of_its_task() -> None:
     assert asked.get_tool_call_with_io(truth["tool_calls"][0]["call_id"]).output_text == "Let me look that up.Utrecht: 21.5 C."
     thought = [block.kind for block in asked.get_tool_call_with_io(truth["tool_calls"][0]["call_id"]).reasoning]
     assert thought == ["context", "explanation"]
+
+
+def test_what_an_agent_says_of_an_error_is_told_once_and_the_end_says_it_in_its_own_words() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", model_asked())
+    mesh.say("t", data(a2a_signal_type="tool_execution_error", error_message="the model is down"))
+    mesh.end("t", "Something went wrong", state="failed")
+    asked = TaskQueryService(mesh.told())
+    told = asked.get_complete_task_flow("t")
+    assert [event["text"] for event in told.timeline if event["kind"] == "error"] == ["the model is down"]
+    assert [event["status"] for event in told.timeline if event["kind"] == "model_call"] == ["error"]
+    assert told.final_text == "Something went wrong"
 
 
 def test_an_id_that_fits_several_calls_names_them_and_an_unknown_one_is_not_found() -> None:

@@ -156,7 +156,8 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("result", "text"),
-    [("a", "a"), (None, None), ([{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}], "a\nb"), ({"data": {"result": "x"}}, "x"), ({"n": 1}, None), (5, None)],
+    [("a", "a"), (None, None), ([{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}], "a\nb"), ({"data": {"result": "x"}}, "x"), ({"n": 1}, None), (5, None),
+     ({"status": "success", "data": {"city": "Århus", "c": 21.5}}, '{"city": "Århus", "c": 21.5}'), ({"status": "error", "message": "no", "data": None}, "no")],
 )  # fmt: skip
 def test_the_words_of_a_result(result: object, text: str | None) -> None:
     assert result_text(result) == text

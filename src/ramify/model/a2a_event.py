@@ -8,6 +8,12 @@ from msgspec import Struct
 ACTIVE = ("submitted", "working")
 INTERRUPTED = ("input-required", "auth-required")
 TERMINAL = ("completed", "failed", "canceled", "rejected")
+UNKNOWN = "unknown"
+
+
+def plain_word(word: str) -> str:
+    """A state's word without the spelling of a version."""
+    return word.strip().lower().removeprefix("task_state_").replace("_", "-")
 
 
 class Sign(Struct, frozen=True, array_like=True):
@@ -110,6 +116,7 @@ class StatusSaid(Struct, frozen=True):
     context: str
     status: Status
     late: bool = False  # the same stream had ended the task before
+    parent: str = ""
 
 
 class ChunkCame(Struct, frozen=True):

@@ -45,7 +45,7 @@ class ModelAnswered(Struct, frozen=True):
 class ToolStarted(Struct, frozen=True):
     call: str
     name: str
-    args: bytes
+    args: bytes  # empty: it does not say
     group: str = ""  # calls that were started together
 
 

@@ -31,8 +31,8 @@ def task_shapes(
         shape["root"], shape["depth"] = (path[-1] if path else task.id), len(path)
         shape["tree_usage"] = usage_shape(family.tree_usage(task, under))
         shape["subtasks"] = len(under.get(task.id, []))
-        if shape["status"] == "working" and any(task_status(child) == "working" for child in under.get(task.id, [])):
-            shape["native_status"] = WAITING
+        if shape["status"] == "working" and not task.protocol and any(task_status(child) == "working" for child in under.get(task.id, [])):
+            shape["native_status"] = WAITING  # no word of its own: a protocol's stands as it was said
         if shape["status"] == "working":
             shape["flags"] = flags_of(task, is_stalled(task, "working", family.is_busy(task, under), since))
         shapes.append(shape)

@@ -128,12 +128,14 @@ def _tasks(asked: str, tasks: Tasks, ending: set[str]) -> Iterator[Answer]:
 
 
 def _calls(told: Told, tasks: Tasks) -> Iterator[Answer]:
+    """Where a protocol tells of errors itself, what it says is not said again of the call."""
+    telling = {note.task for note in told.notes if note.kind == "error"}
     for call in told.calls:
         task = tasks.get(call["task"] or "")
         if (call["link"] or {}).get("kind") == "compacted":
             yield event("compaction", task, call["id"], call["opened"], None)
         yield event("model_call", task, call["id"], call["opened"], call["model"], status=call["status"], closed=call["closed"])
-        if call["status"] == "error":
+        if call["status"] == "error" and (call["error"] or call["task"] not in telling):
             yield event("error", task, call["id"], call["closed"] or call["opened"], call["error"], status="error")
 
 

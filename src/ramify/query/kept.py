@@ -41,6 +41,7 @@ def tool_shape(row: ToolCall) -> Shape:
         "occurrence": row.occurrence or None,
         "error": row.error or None,
         "synthetic": row.synthetic,
+        "flags": row.details.get("flags", []),
         "refs": [ref(row.protocol, "call", value), *(ref("otel", "span", place) for place in row.details.get("spans", ()))],
     }
 

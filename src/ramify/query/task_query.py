@@ -1,6 +1,7 @@
 """The five questions about a task, for Python programs: the same answers as the command line's and the API's, as data classes."""
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -191,7 +192,15 @@ def tool_call(tool: Answer, names: dict[str, str]) -> ToolCall:
 
 
 def result_text(result: Any) -> str | None:
-    """The words of a result: itself, its text blocks, or what an answer of another agent wraps."""
+    """The words of a result; where it only wraps `data` without any, that as JSON."""
+    words = words_of(result)
+    if words is None and isinstance(result, dict) and result.get("data") is not None:
+        return json.dumps(result["data"], ensure_ascii=False)
+    return words
+
+
+def words_of(result: Any) -> str | None:
+    """Itself, its text blocks, or what an answer of another agent wraps."""
     match result:
         case str():
             return result
@@ -199,9 +208,9 @@ def result_text(result: Any) -> str | None:
             texts = [block["text"] for block in result if isinstance(block, dict) and isinstance(block.get("text"), str)]
             return "\n".join(texts) if texts else None
         case {"kind": "task", "status": {"message": {"parts": list(parts)}}}:
-            return result_text(parts)
+            return words_of(parts)
         case dict():
-            inner = (result_text(result[key]) for key in ("data", "result", "text", "message") if key in result)
+            inner = (words_of(result[key]) for key in ("data", "result", "text", "message") if key in result)
             return next((text for text in inner if text is not None), None)
         case _:
             return None

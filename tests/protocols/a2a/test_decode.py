@@ -108,6 +108,19 @@ def test_parts_of_all_versions_are_one(part: dict[str, Any], plain: dict[str, An
     assert msgspec.json.decode(piece_of(part, old).json) == plain
 
 
+def test_a_task_that_stands_alone_shows_by_its_messages_which_binding_wrote_it() -> None:
+    wire = Wire()
+    body = {
+        "id": "t",
+        "status": {"state": "TASK_STATE_CANCELLED", "message": {"messageId": "m", "role": "ROLE_AGENT", "content": [{"text": "bye"}]}},
+        "artifacts": [{"artifactId": "r", "parts": [{"data": {"data": {"n": 1}}}]}],
+    }
+    wire.connect("a").frame("response", status=200, headers={"content-type": "application/json"}, body=body)
+    (shown,) = read(wire.frames)
+    assert isinstance(shown, TaskShown)
+    assert [msgspec.json.decode(part.json) for part in shown.artifacts[0].parts] == [{"data": {"n": 1}}]
+
+
 def test_the_order_of_keys_and_the_kind_of_number_make_no_other_content() -> None:
     assert piece_of({"data": {"a": 1, "b": [0]}}).digest == piece_of({"data": {"b": [0.0], "a": 1.0}}).digest
     assert piece_of({"data": {"a": 1}}).digest != piece_of({"data": {"a": "1"}}).digest

@@ -3,8 +3,9 @@
 The same chunks pass on several streams. Of each fold only its length and a digest are kept: as long as the streams
 agree, the row that people see grows with whichever is ahead. Where they differ, the chosen one is read again.
 
-Shown is the whole fold that was updated last. A later snapshot replaces it, unless it was out of date when it came, or
-only repeats the fold's parts: agents of version 0.3 store what they send once more for each subscriber.
+Shown is the whole fold that was updated last. A later snapshot replaces it, unless it was out of date when it came (it
+holds only the beginning of the fold: somebody asked while the rest was on its way), or only repeats the fold's parts:
+agents of version 0.3 store what they send once more for each subscriber.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -68,6 +69,7 @@ class Fold(Struct):
     count: int = 0  # what the row holds
     digest: bytes = b""
     distinct: tuple[bytes, bytes] = (b"", b"")  # of the fold with that digest: a digest of its distinct parts
+    beginning: tuple[bytes, int, bytes] = (b"", 0, b"")  # likewise: a digest of so many of its first parts
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -181,7 +183,7 @@ class Artifacts:
             return snapshot or _newest(fold.strands.values())
         if snapshot is None or (snapshot.at, snapshot.ref) < whole.mark:
             return whole
-        if self._is_behind(snapshot, whole) or self._only_repeats(fold, snapshot, whole):
+        if self._is_behind(snapshot, whole) or self._only_begins(fold, snapshot, whole) or self._only_repeats(fold, snapshot, whole):
             return whole
         return snapshot
 
@@ -190,6 +192,14 @@ class Artifacts:
         if snapshot.state in TERMINAL:
             return False
         return 0 < snapshot.time < whole.time or self.facts.was_over((snapshot.at, snapshot.ref))
+
+    def _only_begins(self, fold: Fold, snapshot: Snapshot, whole: Strand) -> bool:
+        if snapshot.count >= whole.count:
+            return False
+        if fold.beginning[:2] != (whole.digest, snapshot.count):
+            content = self._content(fold, whole)[: snapshot.count]
+            fold.beginning = whole.digest, snapshot.count, chain(b"", content)
+        return fold.beginning[2] == snapshot.digest
 
     def _only_repeats(self, fold: Fold, snapshot: Snapshot, whole: Strand) -> bool:
         if snapshot.count <= whole.count:

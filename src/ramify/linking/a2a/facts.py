@@ -12,6 +12,7 @@ from msgspec import Struct
 from ramify.model.a2a_event import (
     ACTIVE,
     TERMINAL,
+    UNKNOWN,
     ChunkCame,
     MessageAdded,
     MessageReplied,
@@ -21,6 +22,7 @@ from ramify.model.a2a_event import (
     StreamBroke,
     TaskMade,
     TaskShown,
+    plain_word,
 )
 
 Mark = tuple[int, str]
@@ -48,8 +50,8 @@ class Made(Struct, frozen=True, array_like=True, order=True):
     message: str
 
 
-class Prompt(Struct, frozen=True, array_like=True, order=True):
-    """The first user's message: of the request that made the task, else as a history has it, else any."""
+class Prompt(Struct, frozen=True, array_like=True):
+    """The first user's message: of the request that made the task, else as the longest history has it, else any."""
 
     source: int
     at: int
@@ -57,6 +59,10 @@ class Prompt(Struct, frozen=True, array_like=True, order=True):
     ref: str
     message: str
     text: str
+    length: int = 0  # of the history: what was asked for may be only its end
+
+    def order(self) -> tuple[int, int, int, int, str]:
+        return self.source, -self.length, self.at, self.place, self.ref
 
 
 class Broke(Struct, frozen=True, array_like=True, order=True):
@@ -88,7 +94,7 @@ class Facts(Struct):
     ended: Told | None = None
     timed: Told | None = None  # with the latest time
     untimed: Told | None = None  # the last without a time
-    words: dict[str, Noted] = {}  # who first told each state, in which word
+    words: dict[str, Noted] = {}  # for each state, the word that first told it
     asked: Noted | None = None  # the newest status message's own fields
     metadata: Noted | None = None
     broke: Broke | None = None
@@ -110,8 +116,9 @@ class Facts(Struct):
             return "completed", ""
         last = self.ended or max((told for told in (self.timed, self.untimed) if told is not None), default=None)
         if last is None:
-            return "unknown", ""
-        return last.state, self.words[last.state].value
+            return UNKNOWN, ""
+        first = self.words.get(_meaning(last.state, last.word))
+        return last.state, first.value if first is not None else last.word
 
     def closed(self) -> int:
         if self.message:
@@ -187,13 +194,14 @@ def _snapshot(facts: Facts, event: TaskShown) -> None:
     asked = next(((place, one) for place, one in enumerate(event.history) if one.role == "user"), None)
     if asked is not None:
         place, one = asked
-        _prompt(facts, Prompt(FROM_HISTORY, sign.at, sign.place + place, sign.ref, one.id, one.text))
+        _prompt(facts, Prompt(FROM_HISTORY, sign.at, sign.place + place, sign.ref, one.id, one.text, len(event.history)))
 
 
 def _state(facts: Facts, sign: Sign, status: Status) -> None:
     told = Told(sign.at, sign.ref, status.state, status.word, status.time)
     word = Noted(sign.at, sign.ref, status.word)
-    facts.words[status.state] = min(facts.words.get(status.state, word), word)
+    meaning = _meaning(status.state, status.word)
+    facts.words[meaning] = min(facts.words.get(meaning, word), word)
     if status.state in TERMINAL:
         facts.ended = _first(facts.ended, told)
     if status.time:
@@ -203,6 +211,11 @@ def _state(facts: Facts, sign: Sign, status: Status) -> None:
     said = status.message
     if said is not None and said.metadata:
         facts.asked = _last(facts.asked, Noted(sign.at, sign.ref, said.metadata.decode()))
+
+
+def _meaning(state: str, word: str) -> str:
+    """States that nobody knows are told apart by their words."""
+    return f"{UNKNOWN} {plain_word(word)}" if state == UNKNOWN else state
 
 
 def _by_time(told: Told) -> tuple[int, Told]:
@@ -221,10 +234,11 @@ def _live(facts: Facts, sign: Sign) -> None:
 
 
 def _prompt(facts: Facts, prompt: Prompt) -> None:
-    facts.prompt = _first(facts.prompt, prompt)
+    if facts.prompt is None or prompt.order() < facts.prompt.order():
+        facts.prompt = prompt
 
 
-Sortable = TypeVar("Sortable", Made, Prompt, Told, Noted, Broke)
+Sortable = TypeVar("Sortable", Made, Told, Noted, Broke)
 
 
 def _first(known: Sortable | None, new: Sortable) -> Sortable:

@@ -90,11 +90,13 @@ class Fold:
         return self.facts[task]
 
     def _tell(self, facts: Facts, event: TaskEvent, connection: str) -> None:
-        made, ended = facts.made, facts.ended
+        made, ended, first = facts.made, facts.ended, facts.first
         new = not facts.shown
         merge(facts, event)
         if new:
             self._appear(facts)
+        elif facts.first != first:
+            self.family.judge_task(facts.id)  # it may be older than who names it
         if facts.made != made:
             self.family.made(facts.id)
         if isinstance(event, StatusSaid | TaskShown) and event.status is not None:
@@ -206,6 +208,7 @@ class Fold:
             rows.describe_unresolved(row, project, native, title, self.family.orders.get(task, row.opened))
         else:
             rows.describe(row, facts, title)
+        row.place = self.family.orders.get(task, row.place)
         if adoption.last_sign(row) < before:
             adoption.withdraw(self.world, row)
         row.refers = references_of(self.world, row)

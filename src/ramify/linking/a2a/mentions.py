@@ -11,7 +11,7 @@ from ramify.linking.a2a.facts import Facts, Mark, TaskEvent
 from ramify.linking.a2a.messages import Saying
 from ramify.linking.world import World, key
 from ramify.model import ids
-from ramify.model.a2a_event import MessageReplied, Sign, Spoken, TaskMade, TaskShown
+from ramify.model.a2a_event import MessageReplied, Sign, Spoken, StatusSaid, TaskMade, TaskShown
 from ramify.model.entity import Sheet
 
 REFERRING = ("agent", "maker", "other")
@@ -22,7 +22,7 @@ class Mention(Struct):
     """`subject` names `target`, an id without an address.
 
     `kind` says how: an `agent`'s message; the user's message that was the `maker` of the subject, or any `other` one; a
-    stamp of the sender (`parent`); the `span` inside which the subject was asked for. A span is known to be somebody's
+    stamp of the sender or of its own agent (`parent`); the `span` inside which the subject was asked for. A span is known to be somebody's
     where a task says that it is its own (`self`), or where a sender stamped both (`stamp`: `parent` is whose it is).
     """
 
@@ -93,6 +93,8 @@ def found_in(facts: Facts, event: TaskEvent, sayings: list[Saying]) -> list[Ment
                 found.append(_mention(facts, sign, parent, "parent"))
             if event.span:
                 found.append(_mention(facts, sign, event.span, "self"))
+        case StatusSaid() if event.parent:
+            found.append(_mention(facts, sign, event.parent, "parent"))
         case _:
             pass
     return found
@@ -115,6 +117,8 @@ def _referred(facts: Facts, saying: Saying, maker: bool) -> list[Mention]:
             found.append(one)
     if said.role == "agent" and said.span:
         found.append(_mention(facts, sign, said.span, "self"))
+    if said.role == "agent" and said.parent:
+        found.append(_mention(facts, sign, said.parent, "parent"))
     return found
 
 

@@ -97,7 +97,8 @@ def claims_of(world: World, facts: Facts) -> list[Claim]:
             found.append(_claim(one, parent, "parentTaskId", 1.0))
         else:
             at_work = state_at(world, parent, (one.at, one.ref)) in ACTIVE
-            found.append(_claim(one, parent, RULE, HURRY, "" if at_work else "that task was not at work at that moment"))
+            against = "" if at_work else "that task was not at work at that moment"
+            found.append(structs.replace(_claim(one, parent, RULE, HURRY, against), title=""))  # it names the work of that task
     return found
 
 
@@ -113,10 +114,9 @@ def _traced(world: World, one: Mention) -> list[Claim]:
 
 
 def _is_older(world: World, facts: Facts, other: str) -> bool:
+    """What was there before somebody asked for a task cannot have come of it."""
     namer = subject.load(world, other)
-    if namer is None or namer.made is None or facts.made is None:
-        return False
-    return (facts.made.at, facts.made.ref) < (namer.made.at, namer.made.ref)
+    return namer is not None and namer.made is not None and facts.first < (namer.made.at, namer.made.ref)
 
 
 def _claim(one: Mention, parent: str, rule: str, certainty: float, against: str = "") -> Claim:

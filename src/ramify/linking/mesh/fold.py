@@ -55,11 +55,12 @@ def fold(work: Writing, message: MeshMessage, price: Price) -> None:
 
 
 def asked(work: Writing, message: MeshMessage) -> None:
-    """The first request says what the task is; a further one takes it up again."""
+    """The first request says what the task is, also where its sender's clock is ahead of the agent's and it reads as if
+    it came behind the end; a further one takes the task up again."""
     state = work.state
     if state.given is None:
         state.given = given(message)
-    if state.ended:
+    elif state.ended:
         state.ended, state.outcome, state.last_words = 0, "", ""
         toolcalls.judge_open(work)
         judge_open_call(work)

@@ -52,6 +52,7 @@ def write(world: World, work: Writing, told: Told, last: Entry, read: Read, pric
             last = max(last, entry)
     task, again = describe(world, work.project, work.native, state)
     if task is None:
+        remember(world, work, told, last)  # what a copy says of a task that nobody else has told of
         return again
     place = f"{task.conversation} {task.line}"
     if earlier and not work.anew and state.place != place:
@@ -62,6 +63,10 @@ def write(world: World, work: Writing, told: Told, last: Entry, read: Read, pric
         toolcalls.forget_beyond(work)
     for before, after in work.finish():
         again |= pairing.offered(world, before, after)
-    if told or work.anew:
-        save(world, work.task, state, last)
+    remember(world, work, told, last)
     return again
+
+
+def remember(world: World, work: Writing, told: Told, last: Entry) -> None:
+    if told or work.anew:
+        save(world, work.task, work.state, last)

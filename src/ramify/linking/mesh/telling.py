@@ -13,7 +13,7 @@ from ramify.model.mesh_event import MeshMessage, Noted, Stir, ToolReturned
 WORKFLOW_NODE, RESULT, COPY = 1, 2, 3
 RANK = 52  # bits of a moment, below those of the rank
 RULES = {WORKFLOW_NODE: ("workflow-node", 1.0), RESULT: ("result-task-id", 1.0), COPY: ("forwarded-copy", 0.95)}
-AT_WORK = ("", "working", "submitted")
+WAITING = ("input-required", "auth-required")
 
 
 class Mark(Struct, frozen=True):
@@ -60,7 +60,7 @@ def tell_task(world: World, change: Change) -> None:
 
 def is_own(message: MeshMessage) -> bool:
     """A copy tells nothing of the task that passes it on, unless it waits for what its peer waits for."""
-    return message.kind != "copy" or message.state not in AT_WORK
+    return message.kind != "copy" or message.state in WAITING
 
 
 def entries(project: str, task: str) -> int:

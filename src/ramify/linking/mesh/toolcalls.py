@@ -4,6 +4,8 @@ A start, and then a result, goes to the oldest call of the same id and name that
 the same id, so the id alone proves nothing.
 """
 
+import re
+
 from ramify.linking.mesh import names
 from ramify.linking.mesh.deliveries import evidence
 from ramify.linking.mesh.rows import SYNTHETIC
@@ -13,7 +15,7 @@ from ramify.model.mesh_event import MeshMessage, PastResult, ToolAsked, ToolRetu
 
 DECIDED, STARTED, RETURNED = "llm_response", "tool_invocation_start", "tool_result"
 PHASES = (DECIDED, STARTED, RETURNED)
-TIMED_OUT = "timed out after"
+TIMED_OUT = re.compile(rb"timed out after \d+(?:\.\d+)? seconds?")
 
 
 def decided(work: Writing, message: MeshMessage, asked: ToolAsked, caller: str) -> None:
@@ -25,7 +27,7 @@ def decided(work: Writing, message: MeshMessage, asked: ToolAsked, caller: str) 
 def started(work: Writing, message: MeshMessage, told: ToolStarted) -> None:
     row = lacking(work, told.call, told.name, STARTED) or opened(work, message, told.call, told.name, STARTED)
     reach(row, STARTED)
-    row.begun, row.args, row.observation = message.at, told.args, evidence(message)
+    row.begun, row.args, row.observation = message.at, told.args or row.args, evidence(message)
     if told.group:
         row.details["parallel_group_id"] = told.group
     close_when_whole(work, row)
@@ -40,8 +42,6 @@ def returned(work: Writing, message: MeshMessage, told: ToolReturned) -> None:
         row.details["result_status"] = told.word
     if told.child:
         row.details["child"] = told.child
-    if row.begun and row.closed < row.begun:
-        row.details["flags"] = ["clock"]
     close_when_whole(work, row)
 
 
@@ -52,7 +52,7 @@ def remembered(work: Writing, results: tuple[PastResult, ...]) -> None:
         found = past_result(work, row, [one for one in results if (one.call, one.name) == (row.native, row.name)])
         if found is not None:
             row.result, row.result_source = found.response, "history"
-            row.status = "timed_out" if TIMED_OUT.encode() in found.response else "ok"
+            row.status = "timed_out" if TIMED_OUT.search(found.response) else "ok"
             row.details.pop("flawed", None)
 
 
@@ -68,9 +68,14 @@ def flawed(work: Writing, text: str) -> None:
     """An error that names a tool ends the calls of it that never began."""
     for id in work.state.open_tools:
         row = work.tool(id)
-        if row.phases == (DECIDED,) and row.name and row.name in text and not row.result_source:
+        if row.phases == (DECIDED,) and is_named(row.name, text) and not row.result_source:
             row.details["flawed"] = text
             judge(work, row)
+
+
+def is_named(tool: str, text: str) -> bool:
+    """One tool's name may be the beginning of another's."""
+    return bool(tool) and re.search(rf"(?<!\w){re.escape(tool)}(?!\w)", text) is not None
 
 
 def judge_open(work: Writing) -> None:
@@ -141,4 +146,6 @@ def reach(row: ToolCall, phase: str) -> None:
 
 def close_when_whole(work: Writing, row: ToolCall) -> None:
     if STARTED in row.phases and RETURNED in row.phases:
+        if row.closed < row.begun:
+            row.details["flags"] = ["clock"]
         work.state.open_tools.remove(row.id)

@@ -247,7 +247,7 @@ class Reader:
             return
         self._about(task, context, found)
         late = exchange.streams and self._is_over(task) and status.state not in TERMINAL
-        found.append(StatusSaid(sign, task, context, status, late))
+        found.append(StatusSaid(sign, task, context, status, late, parent_of(body.get("metadata"))))
         exchange.said += 1
         if exchange.streams:
             self._know(task, status.state, status.time)

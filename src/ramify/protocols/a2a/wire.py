@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ramify.model import ids
-from ramify.model.a2a_event import ACTIVE, INTERRUPTED, TERMINAL, Piece, Produced, Spoken, Status
+from ramify.model.a2a_event import ACTIVE, INTERRUPTED, TERMINAL, UNKNOWN, Piece, Produced, Spoken, Status, plain_word
 
 Shape = dict[str, Any]
 KINDS = {"task": "task", "message": "message", "status-update": "statusUpdate", "artifact-update": "artifactUpdate"}
@@ -68,9 +68,8 @@ def recognise(value: Any) -> tuple[str, Any]:
 
 
 def is_old_rest(value: Any) -> bool:
-    """0.3 over HTTP+JSON calls a message's parts `content`; nobody else does."""
-    for member in MEMBERS:
-        inner = shape(shape(value).get(member))
+    """0.3 over HTTP+JSON calls a message's parts `content`; nobody else does. A task that was asked for stands alone."""
+    for inner in (shape(value), *(shape(shape(value).get(member)) for member in MEMBERS)):
         for message in (inner, inner.get("message"), shape(inner.get("status")).get("message"), *items(inner.get("history"))):
             if isinstance(shape(message).get("content"), list):
                 return True
@@ -81,9 +80,9 @@ def is_old_rest(value: Any) -> bool:
 
 
 def state_of(word: str) -> str:
-    plain = word.strip().lower().removeprefix("task_state_").replace("_", "-")
+    plain = plain_word(word)
     plain = "canceled" if plain == "cancelled" else plain
-    return plain if plain in STATES else "unknown"
+    return plain if plain in STATES else UNKNOWN
 
 
 def nanoseconds(value: Any) -> int:

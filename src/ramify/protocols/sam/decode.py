@@ -27,6 +27,8 @@ GATEWAY_STAMP = "Request received by gateway at: "
 MARKER = "Now please execute this task that was given to you:"
 NOBODY = ("", "unknown_agent")
 NOT_SHOWN = ("data",)
+BESIDE = (["trust"], ["client"])
+"""Topics that say nothing new of tasks: who vouches for whom, and what gateways hand on to their clients."""
 
 
 def decode(seen: Record) -> MeshMessage | Unreadable | None:
@@ -60,6 +62,8 @@ def message_in(found: Envelope, seen: MeshMessage) -> MeshMessage | None:
     below = topic_below(found.topic)
     if below[:1] == ["discovery"]:
         return card(payload, below, seen)
+    if below[:1] in BESIDE:
+        return None
     if isinstance(payload.get("feedback"), dict):
         return feedback(payload["feedback"], seen)
     match text_at(payload, "method"):
@@ -122,10 +126,10 @@ def request(payload: Json, below: list[str], seen: MeshMessage) -> MeshMessage |
 def prompt_of(message: Json, is_given: bool) -> str:
     """Without what gateway and platform put around the words."""
     said = [text_at(part, "text") for part in list_at(message, "parts") if text_at(part, "kind") == "text"]
-    if said and said[0].startswith(GATEWAY_STAMP) and "\n" not in said[0]:
-        del said[0]
     whole = "\n".join(said)
     lines = whole.split("\n")
+    if lines[0].startswith(GATEWAY_STAMP):
+        whole = "\n".join(lines := lines[1:])
     marker = next((at for at, line in enumerate(lines) if line.strip() == MARKER), None) if is_given else None
     return (whole if marker is None else "\n".join(lines[marker + 1 :])).strip()
 

@@ -31,6 +31,7 @@ NOTES = {
     "workflow_node_execution_start": "workflow_node",
     "workflow_node_execution_result": "workflow_node",
 }
+ERROR_SIGNAL = "tool_execution_error"  # of failing models as well
 SHOWN = ("status_text", "summary", "filename", "node_id", "error_message", "workflow_name", "description", "message")
 """Which field of a note says best what it is about."""
 
@@ -63,15 +64,15 @@ def data_part(data: Json) -> Part:
             return answered(data)
         case "tool_invocation_start":
             args = data.get("tool_args")
-            return ToolStarted(*named(data), written({} if args is None else args), text_at(data, "parallel_group_id"))
+            return ToolStarted(*named(data), b"" if args is None else written(args), text_at(data, "parallel_group_id"))
         case "tool_result":
             return returned(data)
         case "thinking_content":
             return Thought(text_at(data, "content"), data.get("is_complete") is True)
-        case "" if data.get("a2a_signal_type") is not None:
+        case "" if text_at(data, "a2a_signal_type") == ERROR_SIGNAL or text_at(data, "error_message"):
             return Signalled(text_at(data, "error_message"), storable(table_at(data, "details")))
         case type:
-            return noted(type, data)
+            return noted(type or text_at(data, "a2a_signal_type"), data)
 
 
 def named(data: Json) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from ramify.model.moment import iso
 from ramify.model.observation import Record
 from ramify.protocols.sam.decode import bare, message_in
 from ramify.protocols.sam.identity import message_of
+from ramify.protocols.sam.parts import answered
 from ramify.protocols.sam.wire import Envelope, Json, list_at, read_envelope, table_at, text_at, written
 
 KINDS = {"request": "request", "status": "status-update", "end": "task", "error": "error"}
@@ -96,10 +97,9 @@ def datas(parts: list[Any]) -> list[Json]:
 
 def tokens_of(parts: list[Any]) -> tuple[int | None, int | None, str | None]:
     """Only of answers: the sums that ends repeat would count everything twice."""
-    for data in datas(parts):
-        usage = table_at(data, "usage")
-        if text_at(data, "type") == "llm_response" and usage:
-            return usage.get("input_tokens"), usage.get("output_tokens"), text_at(usage, "model") or None
+    for answer in (answered(data) for data in datas(parts) if text_at(data, "type") == "llm_response"):
+        if answer.tokens is not None:
+            return answer.tokens.input, answer.tokens.output, answer.model or None
     return None, None, None
 
 
