@@ -1,5 +1,7 @@
 """Attempts, forks and edits: what is sent again, and what only looks like it."""
 
+import pytest
+
 from tests.linking.world_builder import LOST, NOTHING, Story, agent, report, result, text, use
 
 
@@ -219,3 +221,45 @@ def test_a_turn_that_was_sent_again_with_a_growing_tail() -> None:
     line.messages[0]["content"].append(text("and two"))
     line.call("b", "ok", parent="a", branch="main")
     story.check()
+
+
+@pytest.mark.parametrize("headers", [True, False])
+@pytest.mark.parametrize("how", ["error", "aborted", "ok"])
+def test_work_that_a_lost_answer_asked_for_is_the_next_attempts(how: str, headers: bool) -> None:
+    """Both answers ask for the same in the same words; the client has only the second."""
+    story = Story()
+    main = story.line(session="s").say("go")
+    lost = {"ok": {}, "error": {"cut": "event: message_delta", "outcome": "cut"}, "aborted": {"cut": "event: message_delta", "outcome": "aborted"}}
+    main.call("a", agent("toolu_1", "look"), keep=False, status=how, branch="main", task="1", **lost[how])
+    main.call("b", agent("toolu_2", "look"), attempt_of="a", branch="main", task="1")
+    child = story.line(session="s", agent="a1" if headers else "")
+    child.ask("c", "look", "one", branch="subtask_1", kind="subagent", task="sub")
+    main.ask("d", result("toolu_2", "one"), parent="b", branch="main", task="1")
+    story.subtask("c", by="b", via="toolu_2", rule="prompt-match", sure=False)
+    questions = story.check(orders=16)
+    [child_task] = [task for task in questions.tasks()["items"] if task["link"]]
+    [loser] = questions.why(child_task["id"])["candidates"]
+    assert loser["rejected_because"] == "its caller's line had gone on without it"
+
+
+def test_work_of_a_turn_that_was_given_up_is_the_next_turns() -> None:
+    story = Story()
+    main = story.line(session="s")
+    said = [text("I begin."), agent("toolu_1", "look")]
+    main.ask("a", "go", said, cut="event: message_delta", outcome="aborted", keep=False, branch="main", task="1")
+    main.say(text("I begin."), role="assistant")
+    main.ask("b", ["[Request interrupted by user]", "once more"], agent("toolu_2", "look"), parent="a", branch="main", task="2")
+    story.line(session="s", agent="a1").ask("c", "look", "one", kind="subagent", task="sub")
+    main.ask("d", result("toolu_2", "one"), parent="b", branch="main", task="2")
+    story.subtask("c", by="b", via="toolu_2")
+    story.check(orders=16)
+
+
+def test_a_child_that_began_before_the_answer_was_lost_is_its_own() -> None:
+    story = Story()
+    main = story.line(session="s").say("go")
+    main.call("a", agent("toolu_1", "look"), cut="event: message_delta", outcome="cut", keep=False, took=4.0, overlap=True)
+    story.line(session="s", agent="a1").ask("c", "look", "one", kind="subagent", at=2.0)
+    main.call("b", agent("toolu_2", "look"), at=6.0, attempt_of="a")
+    story.subtask("c", by="a", via="toolu_1")
+    story.check(orders=16)

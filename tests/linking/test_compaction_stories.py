@@ -230,3 +230,25 @@ def test_a_sub_agent_without_headers_is_compacted_and_stays_one() -> None:
     main.ask("e", report("toolu_1", words="found"), parent="a", branch="main", task="1")
     story.subtask("b", by="a", via="toolu_1", sure=False)
     story.check()
+
+
+@pytest.mark.parametrize("carried", ["tool", "words"])
+def test_equal_summaries_of_two_agents_are_told_apart_by_what_was_carried_over(carried: str) -> None:
+    """Without headers, in one session, at the same time."""
+    story = Story()
+    main = story.line(session="s")
+    main.ask("a", "go", [agent("toolu_1", "look"), agent("toolu_2", "see")], branch="main", task="1")
+    lines = {1: story.line(session="s").say("look"), 2: story.line(session="s").say("see")}
+    for number, line in lines.items():
+        said = use(f"toolu_1{number}", command="ls") if carried == "tool" else f"I am at step {number}"
+        line.call(f"b{number}", said, overlap=True, branch=f"subtask_{number}", task=f"sub {number}")
+    for number, line in lines.items():
+        at = 10.0 + number
+        summed_up(line, f"c{number}", "2.1.325", at=at, parent=f"b{number}", branch=f"subtask_{number}", task=f"sub {number}")
+    for number in (2, 1):
+        said = result(f"toolu_1{number}") if carried == "tool" else "go on"
+        line = continued(lines[number], "2.1.325")
+        line.ask(f"d{number}", said, "done", parent=f"c{number}", branch=f"subtask_{number}", task=f"sub {number}")
+        story.subtask(f"b{number}", by="a", via=f"toolu_{number}")
+    main.ask("e", [report("toolu_1"), report("toolu_2")], parent="a", branch="main", task="1")
+    story.check(orders=24)

@@ -1,6 +1,7 @@
 """Whose a call is, which task it belongs to, and what is counted."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -245,3 +246,39 @@ def test_the_first_stranger_to_use_a_tool_id_keeps_it() -> None:
         main.ask(f"{name}1", f"go {name}", use("toolu_1", command=name), conversation=name, branch="main")
         main.ask(f"{name}2", result("toolu_1", f"saw {name}"), parent=f"{name}1", conversation=name, branch="main")
     story.check(orders=20)
+
+
+def test_a_session_forked_before_an_agent_came_back() -> None:
+    """The fork says how it did without the result; the call and its outcome stay the other session's."""
+    story = Story()
+    main = story.line(session="s")
+    main.ask("a", "go", agent("toolu_1", "look"), branch="main", task="1", conversation="x")
+    child = story.line(session="s", agent="a1")
+    child.ask("b", "look", use("toolu_2", command="ls"), branch="subtask_1", task="sub", conversation="x")
+    fork = main.copy(headers={"X-Claude-Code-Session-Id": "t"})
+    stopped = "[Request interrupted by user for tool use]"
+    fork.ask("f", [result("toolu_1", stopped, is_error=True), stopped, "do it yourself"], conversation="y", branch="main", task="2", parent=None)
+    child.ask("c", result("toolu_2", "files"), "one", parent="b", branch="subtask_1", task="sub", conversation="x")
+    main.ask("d", report("toolu_1", "a1", "one"), parent="a", branch="main", task="1", conversation="x")
+    fork.ask("g", "go on", parent="f", conversation="y", branch="main")
+    story.subtask("b", by="a", via="toolu_1", rule="agent-id-in-result", sure=True)
+    questions = story.check(orders=20)
+    assert questions.tool("toolu_1")["status"] == "ok"
+    assert questions.stats()["tool_calls"] == 2
+    assert next(task["status"] for task in questions.tasks()["items"] if task["agent"] == "a1") == "completed"
+
+
+def test_the_clients_own_word_about_a_request_counts() -> None:
+    story = Story()
+
+    def asked(name: str, hint: str, system: str, **wanted: Any) -> None:
+        line = story.line(session=f"session of {name}", tools=None, system=system)
+        line.ask(name, "do it", headers={"x-claude-code-request-class": hint}, **wanted)
+
+    asked("a", "main", TITLE, utility=None, kind="main")
+    asked("b", "subagent", TITLE, utility=None)
+    asked("c", "auxiliary", "Be brief.", utility="other", kind="utility")
+    asked("d", "auxiliary", TITLE, utility="title")
+    asked("e", "compaction", "Be brief.", utility="compaction", kind="utility")
+    asked("f", "side_reply", TITLE, utility="title")
+    story.check(orders=4)

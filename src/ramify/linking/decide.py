@@ -6,13 +6,13 @@ known puts the calls that could be judged differently back on the agenda.
 
 from collections.abc import Callable
 
-from ramify.linking import adoption, results, rollup, sighting, trace
+from ramify.linking import adoption, results, rollup, sighting, summarised, trace
 from ramify.linking.compaction import offered_summaries
-from ramify.linking.conversation import any_waits, before, first_attempt
+from ramify.linking.conversation import any_waits, first_attempt
 from ramify.linking.judging import settle
 from ramify.linking.otel import joining
 from ramify.linking.reading import put_answer_chain, read, wake_followers
-from ramify.linking.world import World, chain_key, key
+from ramify.linking.world import World, chain_key, children_of, key
 from ramify.model import ids
 from ramify.model.entity import Answered, Call, Conversation
 from ramify.model.entity import Correction as CorrectionRow
@@ -119,6 +119,8 @@ def answered(world: World, event: ModelAnswered, price: Price, version: str) -> 
         if call.relation != "helper":
             offer(world, call, event.part)
             wake_followers(world, call)
+            for other in world.calls_at(children_of(call)):
+                summarised.wake_behind(world, other)
             if call.relation in ("opening", "agent"):  # whether it failed decides what it was
                 world.openings[call.id] = None
     settle(world)
@@ -178,11 +180,7 @@ def _offer_summary(world: World, call: Call, part: Part) -> None:
         world.add(key("summary", call.project, summary), call.started, call.id)
     if call.utility == "compaction":
         world.add(key("summaries", call.project, call.session, call.agent), call.started, call.id)
-    places = [key("waits-summary", call.project, call.session)]
-    places += [key("waits-words", call.project, summary) for summary in found]  # whatever its session
-    for waiting in (one for place in places for one in world.calls_at(place)):
-        if before(call, waiting):
-            world.agenda[waiting.id] = None
+    summarised.wake_waiting(world, call, found)
     world.save("calls", call)
 
 

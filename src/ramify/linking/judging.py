@@ -14,7 +14,8 @@ from ramify.linking.renaming import rename
 from ramify.linking.retelling import retell
 from ramify.linking.saying import judge_again
 from ramify.linking.subtask import resolve
-from ramify.linking.summarised import by_summary
+from ramify.linking.summarised import by_summary, wake_behind
+from ramify.linking.toolcalls import wake_offers
 from ramify.linking.world import World, chain_key, children_of, key
 from ramify.model import ids
 from ramify.model.entity import Call
@@ -61,7 +62,7 @@ def judge(world: World, call: Call) -> None:
         return
     verdict = _verdict(world, call, chain)
     _watch(world, call, chain, verdict)
-    taken = results.new_since(call) if call.relation else None
+    taken = results.new_since(world, call) if call.relation else None
     _apply(world, call, chain, verdict)
     results.take(world, call, chain, taken)
     _await_results(world, call, chain)
@@ -192,9 +193,12 @@ def _apply(world: World, call: Call, chain: Chain, verdict: Verdict) -> None:
         _move_child(world, call, verdict.parent)
     if call.relation and (call.relation, call.parent) != (verdict.relation, verdict.parent):
         wake_equal(world, call)
+        if call.parent == verdict.parent and (parent := world.call(call.parent)):
+            wake_offers(world, parent)
     call.relation, call.parent, call.link, call.new_message, call.new_block = new
     if verdict.relation not in ("opening", "agent"):
         release(world, call)
+    wake_behind(world, call)
     world.save("calls", call)
 
 
@@ -212,5 +216,6 @@ def _move_child(world: World, call: Call, parent: str) -> None:
     for other in (was, now):
         if other is not None:
             place_again(world, first_attempt(other))
+            wake_offers(world, other)
     if now is not None:
         world.add(children_of(now), call.started, call.id)

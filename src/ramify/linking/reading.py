@@ -7,9 +7,11 @@ from ramify.linking.chain import Chain, extend
 from ramify.linking.conversation import (
     CHUNK,
     before,
+    earlier_alike,
     later_alike,
 )
-from ramify.linking.world import World, chain_key, key
+from ramify.linking.toolcalls import wake_offers
+from ramify.linking.world import NEWEST, World, chain_key, key
 from ramify.model.entity import Answered, Call
 
 WORKFLOW_STEP = "[Workflow harness"
@@ -86,7 +88,7 @@ def put_answer_chain(call: Call) -> None:
 
 
 def wake_followers(world: World, call: Call) -> None:
-    """Requests that contain this one, and later ones with the same words."""
+    """Requests that contain this one, and later ones with the same words; what earlier ones with them asked for."""
     later = [
         *world.calls_since(chain_key("watch", call.end), call.started),
         *(world.calls_since(chain_key("watch", call.base), call.started) if call.base else ()),
@@ -95,3 +97,6 @@ def wake_followers(world: World, call: Call) -> None:
     for other in later:
         if other.id != call.id and before(call, other):
             world.agenda[other.id] = None
+    for other in earlier_alike(world, call, NEWEST):
+        if other.id != call.id:
+            wake_offers(world, other)

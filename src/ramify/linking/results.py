@@ -11,7 +11,7 @@ from ramify.model.event import Notice, Part, Result, Use
 
 WORKFLOW_TOOL = "Workflow"
 WORKFLOW = ids.digest("prompt of a workflow")  # its agents are known by the harness's words, not by the call's own
-Place = tuple[int, int]
+Since = tuple[int, int, tuple[str, ...]]  # a message, a block in it, and tool calls that are not meant
 Told = list[tuple[int, Result | Notice]]
 
 
@@ -44,12 +44,34 @@ def issue(world: World, call: Call, part: Part) -> None:
         # The first to ask has it, as some gateways count their ids from one; the wire knows more than a report of it.
         if other is None or other.twin == call.id or not before(other, call):
             _own(world, call, tool, part, use)
+    for result in _served_elsewhere(part):
+        _note_served(world, call, result)
     words = delegated.final_words(part)
     if words is not None and not call.utility:
         call.final = words
         world.save("calls", call)
         world.add(key("final", call.project, call.session, words), call.started, call.id)
         delegated.match_final(world, call)
+
+
+def _served_elsewhere(part: Part) -> list[Result]:
+    """Results of tools at the model's side that an earlier answer asked for: the turn was paused in between."""
+    own = {use.id for use in part.uses}
+    return [result for result in part.served if result.id and result.id not in own]
+
+
+def _note_served(world: World, call: Call, result: Result) -> None:
+    tool = tool_of(world, call, result.id)
+    world.add(_servers_of(tool), call.started, call.id)
+    if tool.server:
+        was = toolcalls.remembered(tool)
+        tell_again(world, tool)
+        toolcalls.settle(world, was, tool)
+
+
+def _servers_of(tool: ToolCall) -> int:
+    """The later answers that bring its result, among the keys of its session."""
+    return key("served", tool.project, tool.session, tool.native)
 
 
 def issue_again(world: World, call: Call, reported: Call) -> None:
@@ -94,23 +116,27 @@ def _runs_at_the_server(part: Part, use: Use) -> bool:
 # -- come back ---------------------------------------------------------------------------------------------------------
 
 
-def new_since(call: Call) -> Place:
+def new_since(world: World, call: Call) -> Since:
     """Where the part begins whose results and notices this request is the one to bring.
 
     Where it goes on from another by its words, that other has seen the rest. Where it does not, results may stand
-    here for the first time although the words around them are old.
+    here for the first time although the words around them are old. A session that left another one before its tools
+    came back says how it did without them: they are the other's.
     """
     link = call.link
-    return (call.new_message, call.new_block) if link is not None and link.rule == "prefix-match" else (0, 0)
+    if link is None or link.rule != "prefix-match":
+        return 0, 0, ()
+    left = world.call(link.parent) if link.kind == "forked" else None
+    return call.new_message, call.new_block, left.uses if left is not None else ()
 
 
-def take(world: World, call: Call, chain: Chain, taken: Place | None) -> None:
+def take(world: World, call: Call, chain: Chain, taken: Since | None) -> None:
     """The results and notices in the new part of a request; `taken`: where that part began until now.
 
     What this request turns out not to bring is told again by the others that do. A history may come from another
     session: its tools were called there, and are not counted again.
     """
-    since = new_since(call)
+    since = new_since(world, call)
     if since == taken:
         return
     old = told(chain, taken) if taken is not None else {}
@@ -136,16 +162,18 @@ def tellers_of(tool: ToolCall) -> int:
     return key("told", tool.project, tool.session, tool.id)
 
 
-def told(chain: Chain, since: Place) -> dict[str, Told]:
+def told(chain: Chain, since: Since) -> dict[str, Told]:
     """Results and notices from a place on, by the tool call that they are about."""
     found: dict[str, Told] = {}
-    for index in range(since[0], len(chain.parts)):
+    message, block, others = since
+    for index in range(message, len(chain.parts)):
         part = chain.parts[index]
         for result in part.results:
-            if result.id and result.atom is not None and (index, result.block) >= since:
+            new = (index, result.block) >= (message, block) and result.id not in others
+            if result.id and result.atom is not None and new:
                 found.setdefault(result.id, []).append((index, result))
         for notice in part.notices:
-            if notice.tool and (notice.agent or notice.status):
+            if notice.tool and notice.tool not in others and (notice.agent or notice.status):
                 found.setdefault(notice.tool, []).append((index, notice))
     return found
 
@@ -160,9 +188,22 @@ def tell_again(world: World, tool: ToolCall) -> None:
     if not _is_introduced(tool):
         tool.name = ""
     if tool.server:
-        tool.status, tool.closed, tool.shut = "ok", tool.opened, tool.opened
+        _serve(world, tool)
     for call in world.calls_at(tellers_of(tool)):
-        _tell(world, tool, call, told(world.chain(call), new_since(call)).get(tool.native, []))
+        _tell(world, tool, call, told(world.chain(call), new_since(world, call)).get(tool.native, []))
+
+
+def _serve(world: World, tool: ToolCall) -> None:
+    """What a tool at the model's side gave back stands in the answer that asked for it, or in one that went on from there."""
+    asked = world.call(tool.call)
+    for call in ([asked] if asked is not None else []) + world.calls_at(_servers_of(tool)):
+        answered = world.loader.answered(call.response)
+        served = answered.part.served if answered is not None and answered.part is not None else ()
+        result = next((result for result in served if result.id == tool.native), None)
+        if result is not None:
+            tool.status, tool.result_call = "error" if result.error else "ok", call.id
+            tool.closed = tool.shut = call.ended or call.started
+            return
 
 
 def _tell(world: World, tool: ToolCall, call: Call, items: Told) -> None:

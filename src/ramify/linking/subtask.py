@@ -6,10 +6,18 @@ Pairing is a pure function of the set of offers and claims: any order of arrival
 from msgspec import Struct
 
 from ramify.linking import speaker
-from ramify.linking.conversation import FAILED, before, earlier_alike, first_attempt, repeats_words
+from ramify.linking.conversation import (
+    FAILED,
+    before,
+    earlier_alike,
+    first_attempt,
+    later_alike,
+    repeats_words,
+    same_scope,
+)
 from ramify.linking.results import WORKFLOW
 from ramify.linking.toolcalls import claimants
-from ramify.linking.world import World, key
+from ramify.linking.world import World, children_of, key
 from ramify.model import ids
 from ramify.model.entity import Call, ToolCall
 from ramify.model.link import Candidate
@@ -21,6 +29,7 @@ LATELY = 12
 class Offer(Struct, frozen=True):
     tool: ToolCall
     caller: Call
+    left: int = FOREVER  # when its caller's line went on without it
 
     @property
     def order(self) -> tuple[int, str, int]:
@@ -91,7 +100,29 @@ def gather(world: World, seeds: list[str]) -> tuple[list[Call], list[Offer], set
 def _take(world: World, tool: ToolCall, offers: dict[str, Offer]) -> None:
     caller = world.call(tool.call)
     if caller is not None and caller.asked:
-        offers[tool.id] = Offer(tool, caller)
+        offers[tool.id] = Offer(tool, caller, _left(world, tool, caller))
+
+
+def _left(world: World, tool: ToolCall, caller: Call) -> int:
+    """An answer that was lost on its way, or given up, asked for work that nobody began.
+
+    Its request was sent again, or the next turn has no word of the call.
+    """
+    again = [
+        other.started
+        for other in later_alike(world, caller)
+        if 0 < caller.ended <= other.started
+        and other.id != caller.id
+        and other.agent == caller.agent
+        and same_scope(other, caller)
+        and repeats_words(caller, other)
+    ]
+    went_on = [
+        other.started
+        for other in world.calls_at(children_of(caller))
+        if other.relation == "continued" and not other.utility and not 0 < tool.closed <= other.started
+    ]
+    return min([*again, *went_on], default=FOREVER)
 
 
 def asking_session(call: Call) -> str:
@@ -225,14 +256,10 @@ def _pair_by_prompt(
         _pair_with_workflow(claim, [offer for offer in fitting if is_shared(offer)], mine)
         return
     lost: list[Candidate] = []
-    for offer in fitting:
+    for offer in sorted(fitting, key=lambda offer: offer.left < claim.started):
         reason = _refusal(offer, claim, taken, windows[claim.project])
         if reason or mine.offer:
-            lost.append(
-                Candidate(
-                    offer.tool.id, "prompt-match", 0.5, reason or "an earlier offer with the same prompt was free"
-                )
-            )
+            lost.append(Candidate(offer.tool.id, "prompt-match", 0.5, reason or _preferred(offer, claim)))
         else:
             mine.offer = offer
             taken[offer.tool.id] = claim.id
@@ -241,6 +268,12 @@ def _pair_by_prompt(
         mine.rule = "prompt-match"
         rivals = [other for other in fitting if other is not mine.offer and other.until > claim.started]
         mine.certainty = (0.6 if rivals else 0.95) if claim.session else (0.5 if rivals else 0.85)
+
+
+def _preferred(loser: Offer, claim: Call) -> str:
+    if loser.left < claim.started:
+        return "its caller's line had gone on without it"
+    return "an earlier offer with the same prompt was free"
 
 
 def _pair_with_workflow(claim: Call, offers: list[Offer], mine: Pairing) -> None:

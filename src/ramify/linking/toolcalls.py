@@ -63,8 +63,8 @@ def is_told(tool: ToolCall) -> bool:
 def _offered(tool: ToolCall) -> tuple[object, ...]:
     """What decides whose caller it may be."""
     return (
-        tool.call, tool.block, tool.name, tool.prompt, tool.shut, tool.agent, tool.agent_evidence, tool.agent_rule,
-        tool.named,
+        tool.call, tool.block, tool.name, tool.prompt, tool.closed, tool.shut, tool.agent, tool.agent_evidence,
+        tool.agent_rule, tool.named,
     )
 
 
@@ -99,6 +99,14 @@ def wake_claimants(world: World, tool: ToolCall) -> None:
         world.openings[claim.id] = None
     if tool.agent and world.task(agent := ids.agent_task_id(tool.project, tool.session, tool.agent)):
         world.retold[agent] = None
+
+
+def wake_offers(world: World, call: Call) -> None:
+    """Its line goes on, or no longer: whoever began after that is rather somebody else's."""
+    for native in call.uses:
+        tool = world.tool(ids.tool_call_id(call.project, call.session, native))
+        if tool is not None and tool.prompt and tool.call == call.id:
+            wake_claimants(world, tool)
 
 
 def claimants(world: World, tool: ToolCall) -> list[Call]:

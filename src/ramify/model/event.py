@@ -74,6 +74,7 @@ class Part(Struct, frozen=True):
     results: tuple[Result, ...] = ()
     notices: tuple[Notice, ...] = ()
     compaction: tuple[str, ...] = ()  # contents of compaction blocks
+    served: tuple[Result, ...] = ()  # of tools that ran at the model's side: they stand in an answer
 
 
 class Scope(Struct, frozen=True, array_like=True):

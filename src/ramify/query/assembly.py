@@ -67,8 +67,9 @@ def tool_shapes(store: Store, rows: list[ToolCall], content: Content) -> list[An
     asked, answered = {row.call for row in rows}, {row.result_call for row in rows}
     calls = [call for call in store.among("calls", "id", sorted(asked | answered)) if isinstance(call, Call)]
     callers = {call.id: call for call in calls if call.id in asked}
-    bringers = [call for call in calls if call.id in answered]
-    uses, results = content.tool_blocks(bringers, {row.native for row in rows})
+    bringers = {call.id: call for call in calls if call.id in answered}
+    uses, results = content.tool_blocks(list(bringers.values()), {row.native for row in rows})
+    results |= {row.native: content.server_result(row, bringers.get(row.result_call)) for row in rows if row.server}
     tasks = {task.id: task for task in store.among("tasks", "id", [call.task for call in callers.values()])}
     return [
         kept.tool_shape(row) if row.task else tool_shape(store, row, callers.get(row.call), tasks, content, uses, results)
@@ -78,7 +79,7 @@ def tool_shapes(store: Store, rows: list[ToolCall], content: Content) -> list[An
 
 def tool_shape(store: Store, row: ToolCall, caller: Call | None, tasks: dict[str, Any], content: Content, uses: Any, results: Any) -> Answer:
     use = uses.get(row.native) or content.use(row, caller)
-    result = content.server_result(row, caller) if row.server else results.get(row.native)
+    result = results.get(row.native)
     if row.shown or row.told:
         shown, brought = content.reported(row)
         use, result = use or shown, result or brought

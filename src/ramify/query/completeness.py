@@ -54,7 +54,7 @@ def unanswered(tools: list[ToolCall], calls: list[Call], tasks: list[Cells]) -> 
     """Tool calls whose result never came, in a request or in a report, although their task has ended."""
     ended = {task[ID] for task in tasks if task[STATUS] in DONE}
     over = {call.id for call in calls if call.task in ended}
-    return [tool for tool in tools if not (tool.closed or tool.told or tool.server) and tool.call in over]
+    return [tool for tool in tools if not (tool.closed or tool.told) and tool.call in over]
 
 
 def withheld_calls(store: Store, calls: list[Call]) -> list[str] | None:

@@ -84,10 +84,10 @@ class Content:
             return {}
         return next((block for block in self.answer(caller).blocks if block.get("id") == tool.native), {})
 
-    def server_result(self, tool: ToolCall, caller: Call | None) -> Block:
-        if caller is None:
+    def server_result(self, tool: ToolCall, bringer: Call | None) -> Block:
+        if bringer is None:
             return {}
-        return next((block for block in self.answer(caller).blocks if block.get("tool_use_id") == tool.native), {})
+        return next((block for block in self.answer(bringer).blocks if block.get("tool_use_id") == tool.native), {})
 
 
 def _collect(message: Any, wanted: set[str], uses: dict[str, Block], results: dict[str, Block]) -> None:

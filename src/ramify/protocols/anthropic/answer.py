@@ -10,6 +10,8 @@ from ramify.model.usage import tokens_in
 from ramify.protocols.anthropic.wire import StreamEvent, event_decoder, events_decoder
 from ramify.protocols.wire.sse import payloads
 
+BESIDE = ("compaction", "advisor_message")  # iterations that are no part of the answer itself
+
 
 class Answer(Struct):
     """`complete` is the protocol's own word for it: `message_stop` was seen, or the body was whole."""
@@ -162,24 +164,34 @@ def from_json(raw: bytes) -> Answer:
 def tokens_of(usage: dict[str, Any]) -> Tokens:
     written = tokens_in(usage.get("cache_creation_input_tokens"))
     split = usage.get("cache_creation")
-    hour = tokens_in(split.get("ephemeral_1h_input_tokens")) if isinstance(split, dict) else 0
+    hour, minutes = (
+        tokens_in(split.get(f"ephemeral_{time}_input_tokens")) if isinstance(split, dict) else 0 for time in ("1h", "5m")
+    )
     return Tokens(
         tokens_in(usage.get("input_tokens")),
         tokens_in(usage.get("output_tokens")),
         tokens_in(usage.get("cache_read_input_tokens")),
-        max(written - hour, 0),
+        max(written - hour, minutes),
         hour,
         str(usage.get("service_tier") or "standard"),
     )
 
 
 def extra_of(usage: dict[str, Any], model: str) -> tuple[tuple[str, Tokens], ...]:
-    """What the top-level figures leave out: compaction inside the call, work of another model."""
-    entries = usage.get("iterations")
-    if not isinstance(entries, list):
-        return ()
+    """What the top-level figures leave out: compaction inside the call, work of another model, each at its own price."""
     return tuple(
         (str(entry.get("model") or model), tokens_of(entry))
-        for entry in entries
-        if isinstance(entry, dict) and entry.get("type") == "compaction"
+        for entry in iterations_of(usage)
+        if entry.get("type") in BESIDE or (entry.get("model") or model) != model
     )
+
+
+def iterations_of(usage: dict[str, Any]) -> list[dict[str, Any]]:
+    entries = usage.get("iterations")
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def served_by(usage: dict[str, Any], model: str) -> str:
+    """Where another model took over, the answer and the top-level figures are its own."""
+    fallbacks = [str(entry.get("model") or "") for entry in iterations_of(usage) if entry.get("type") == "fallback_message"]
+    return (fallbacks and fallbacks[-1]) or model

@@ -126,6 +126,7 @@ def decode_response(seen: Response, answer: answers.Answer) -> list[Event]:
         answer = answers.Answer(complete=True)  # its figure is an estimate, no usage
     status, error = outcome(seen, answer)
     part = read_part({"role": "assistant", "content": answer.blocks}) if answer.blocks else None
+    model = answers.served_by(answer.usage, answer.model)
     events: list[Event] = [
         ModelAnswered(
             request=seen.request,
@@ -137,10 +138,10 @@ def decode_response(seen: Response, answer: answers.Answer) -> list[Event]:
             http_status=seen.status,
             message=answer.message,
             request_id=header(seen.headers, "request-id") or header(seen.headers, "x-request-id"),
-            model=answer.model,
+            model=model,
             stop_reason=answer.stop_reason,
             tokens=answers.tokens_of(answer.usage) if answer.usage else None,
-            extra_tokens=answers.extra_of(answer.usage, answer.model),
+            extra_tokens=answers.extra_of(answer.usage, model),
             part=part,
             error=error,
             lost=seen.outcome == "lost",

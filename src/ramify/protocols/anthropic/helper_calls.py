@@ -20,6 +20,7 @@ SYSTEM_STARTS = (
     ("other", "You are an expert at analyzing git history"),
     ("other", "Analyze this message and come up with a single positive"),
 )
+WORK = ("main", "subagent", "workflow")  # as the client's hint header calls it
 WARMUP_AGENTS = ("You are a file search specialist", "You are a software architect and planning specialist")
 SUMMARISER = "You are a helpful AI assistant tasked with summarizing"
 SUMMARY_ASKS = (
@@ -29,13 +30,15 @@ SUMMARY_ASKS = (
 
 
 def label(path: str, hint: str, envelope: Envelope, parts: tuple[Part, ...]) -> str:
-    """The empty string means real work. A hint header of the client decides alone."""
+    """The empty string means real work. A hint header of the client decides alone which of the two it is."""
     if "/count_tokens" in path:
         return "count_tokens"
     tools = has_tools(envelope)
     system = [] if tools else system_texts(envelope)  # a call with tools is no helper, whatever its prompt
-    if hint == "compaction" or asks_for_summary(envelope, system, parts):
+    if hint == "compaction" or (hint != "auxiliary" and asks_for_summary(envelope, system, parts)):
         return "compaction"
+    if hint in WORK:
+        return ""
     found = "" if tools else by_words(envelope, system, parts)
     return found or ("other" if hint == "auxiliary" else "")
 

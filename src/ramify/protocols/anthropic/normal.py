@@ -158,6 +158,14 @@ def read_result(block: dict[str, Any], index: int) -> tuple[Result, Atom, bool]:
     return result, Atom(atom, index, "result", tool), plain
 
 
+def read_served(block: dict[str, Any], index: int) -> Result:
+    """What came back from a tool that ran at the model's side; its content says by its type that it is an error."""
+    content = block.get("content")
+    kind = content.get("type") if isinstance(content, dict) else None
+    error = block.get("is_error") is True or str(kind or "").endswith("_error")
+    return Result(str(block.get("tool_use_id", "")), index, None, None, error)
+
+
 def report_of(text: str, kept: list[Any]) -> bytes:
     """Most results are one text, whose fingerprint is known by now."""
     match kept:
@@ -193,6 +201,7 @@ class _Reading:
         self.results: list[Result] = []
         self.notices: list[Notice] = []
         self.compaction: list[str] = []
+        self.served: list[Result] = []
         self.strict: list[bytes] = []
         self.plain_result = False  # the last one
 
@@ -244,6 +253,8 @@ class _Reading:
                 self.compaction.append(block["content"])
             if str(block.get("type", "")).endswith("tool_use"):
                 self.uses.append(read_use(block, index))
+            if str(block.get("type", "")).endswith("_tool_result"):
+                self.served.append(read_served(block, index))
             block = {key: value for key, value in block.items() if key not in VOLATILE}
         payload = bare(block)
         self.atoms.append(Atom(digest(self.role, "other", payload), index, "other"))
@@ -268,4 +279,5 @@ def read_part(message: Any) -> Part:
         tuple(reading.results),
         tuple(reading.notices),
         tuple(reading.compaction),
+        tuple(reading.served),
     )

@@ -58,4 +58,5 @@ def shifted(part: Part, by: int) -> Part:
         texts=tuple(replace(item, block=item.block + by) for item in part.texts),
         uses=tuple(replace(use, block=use.block + by) for use in part.uses),
         results=tuple(replace(result, block=result.block + by) for result in part.results),
+        served=tuple(replace(result, block=result.block + by) for result in part.served),
     )

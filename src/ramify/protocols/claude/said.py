@@ -20,7 +20,7 @@ from ramify.model.event import (
     Unreadable,
 )
 from ramify.model.observation import Record
-from ramify.protocols.anthropic.answer import extra_of, tokens_of
+from ramify.protocols.anthropic.answer import extra_of, served_by, tokens_of
 from ramify.protocols.anthropic.normal import blocks_of, read_part
 from ramify.protocols.claude.shape import mapping, mappings, parse, text
 
@@ -74,7 +74,8 @@ def placed(part: Part, line: int) -> Part:
 
 def answer(seen: Seen, message: dict[str, Any], part: Part | None, status: str, request_id: str) -> ModelAnswered:
     """Without a stop reason the figures are those of the answer's beginning."""
-    usage, model = mapping(message.get("usage")), text(message.get("model"))
+    usage = mapping(message.get("usage"))
+    model = served_by(usage, text(message.get("model")))
     stop_reason = text(message.get("stop_reason"))
     return ModelAnswered(
         request="",

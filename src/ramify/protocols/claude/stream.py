@@ -101,7 +101,8 @@ def assistant(seen: Seen, fields: dict[str, Any]) -> list[Event]:
         events.append(answer(seen, message, said.part, status, text(fields.get("request_id"))))
     else:  # older SDKs drop the answer's id; its tool calls have their own
         events.extend(ToolCalled(seen.scope, *seen.stamp, use) for use in said.part.uses if use.id)
-    return [*events, said]
+    served = [ToolReturned(seen.scope, *seen.stamp, result, seen.under) for result in said.part.served]
+    return [*events, said, *served]
 
 
 def unanswered(seen: Seen, fields: dict[str, Any], message: dict[str, Any]) -> list[Event]:

@@ -18,7 +18,7 @@ from ramify.model.event import (
     Unreadable,
 )
 from ramify.model.observation import Record
-from ramify.protocols.anthropic.answer import extra_of, tokens_of
+from ramify.protocols.anthropic.answer import extra_of, served_by, tokens_of
 from ramify.protocols.claude import delegation
 from ramify.protocols.claude.attachment import read_attachment
 from ramify.protocols.claude.entry import Entry, entry_of, read_blocks, said, shifted
@@ -96,6 +96,8 @@ def assistant(entry: Entry) -> Iterable[Event]:
     if text(message.id):
         yield answered(entry, message, part)
     yield said(entry, part, blocks, Hint(), text(message.id))
+    for result in part.served:
+        yield ToolReturned(entry.seen.scope, *entry.seen.stamp, result)
 
 
 def is_copy(entry: Entry, part: Part) -> bool:
@@ -112,7 +114,8 @@ def block_index(entry: Entry) -> int:
 
 def answered(entry: Entry, message: Message, part: Part) -> ModelAnswered:
     """Without a reason for its end the figures are those of the beginning (2.1.30 writes no others)."""
-    usage, model, stop_reason = mapping(message.usage), text(message.model), text(message.stop_reason)
+    usage, stop_reason = mapping(message.usage), text(message.stop_reason)
+    model = served_by(usage, text(message.model))
     return ModelAnswered(
         request="",
         response=entry.seen.record.id,
