@@ -1,6 +1,7 @@
 """Every case of the event log: the states, the operations, the flags; in other orders, in batches, derived again."""
 
 import gzip
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -140,3 +141,14 @@ def test_a_task_of_the_log_is_answered_like_any_other() -> None:
         ("render", "progress", 1.0),
     ]
     assert isinstance(ramify.store.load("tasks", call.id), Task)
+
+
+def test_of_two_events_with_one_id_the_first_stays_and_the_other_is_reported(tmp_path: Path) -> None:
+    event = {"eventType": "protocol_request", "operationId": "op", "agentId": "x", "taskType": "first", "eventId": "e1"}
+    other = {**event, "taskType": "second"}
+    path = tmp_path / "events.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in (event, dict(reversed(event.items())), other)))
+    ramify = Ramify.open("memory:")
+    report = ramify.import_paths([path], "auto", lambda done, total: None)
+    assert [row.title for row in tasks(ramify.store)] == ["first"]
+    assert [one["problem"] for one in report["unreadable"]] == ["was stored before with other content; that is kept"]

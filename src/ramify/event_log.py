@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,7 +18,7 @@ from ramify.model.entity import EventSession, Logged, Operation
 from ramify.model.moment import iso
 from ramify.model.observation import Observation, Record
 from ramify.model.operation_event import LOCAL
-from ramify.protocols.adcp.keep import EVENT_BYTES, Entry, clearing, keep
+from ramify.protocols.adcp.keep import EVENT_BYTES, Entry, clearing, digest_of, keep, same_receipt
 from ramify.protocols.adcp.lines import BadLine
 from ramify.protocols.adcp.wire import Line
 from ramify.query.assembly import task_shapes
@@ -286,26 +285,3 @@ def limits(bounds: Bounds) -> Shape:
         "maxSessionBytes": bounds.session_bytes or None,
         "maxBytes": bounds.bytes or None,
     }
-
-
-class Own(Struct, frozen=True):
-    """What the store has added to a line."""
-
-    digest: str = ""
-    receipt: str = ""
-
-
-class Added(Struct):
-    ramify: Own = Own()
-
-
-_added = msgspec.json.Decoder(Added).decode
-
-
-def digest_of(record: Record) -> str:
-    return _added(record.body).ramify.digest
-
-
-def same_receipt(seen: Record, record: Record) -> bool:
-    """Whether what is stored is this very delivery, and not an equal one that was a little faster."""
-    return _added(seen.body).ramify.receipt == _added(record.body).ramify.receipt

@@ -356,7 +356,9 @@ class Ingest:
             return structs.replace(bare, headers=()) if isinstance(bare, Request | Response) else bare
 
     def _fresh(self, batch: Sequence[Observation]) -> list[Observation]:
-        unique = {seen.id: seen for seen in batch}
+        unique: dict[str, Observation] = {}
+        for seen in batch:
+            unique.setdefault(seen.id, seen)  # the first stays, in one batch as over several
         missing = self.store.missing(list(unique))
         fresh = [seen for id, seen in unique.items() if id in missing]
         return self._still_wanted(fresh) if self._late and fresh else fresh

@@ -21,6 +21,8 @@ from ramify.capture.transcript import FORMAT as TRANSCRIPT
 from ramify.capture.transcript import written
 from ramify.capture.transcript_reading import TranscriptReading
 from ramify.model.observation import Correction, Observation, Record
+from ramify.protocols.adcp.decode import FORMAT as EVENTS
+from ramify.protocols.adcp.keep import digest_of
 from ramify.storage.base import Store
 
 BATCH = 400
@@ -127,11 +129,11 @@ class Intake:
             yield batch, fresh
 
     def _contradictions(self, batch: Batch) -> Iterator[Problem]:
-        """Frames are known by a number: one that was stored before may have said something else."""
+        """Frames are known by a number, and events by an id of their own: what was stored before may have said something else."""
         for seen in batch.observations:
-            if isinstance(seen, Record) and seen.format == FRAMES:
+            if isinstance(seen, Record) and seen.format in (FRAMES, EVENTS):
                 known = self._store.observation(seen.id)
-                if isinstance(known, Record) and known.body != seen.body:
+                if isinstance(known, Record) and says_other(known, seen):
                     yield Problem(seen.place, "was stored before with other content; that is kept")
 
     def _batches(self, sources: Iterable[Source]) -> Iterator[Batch]:
@@ -173,6 +175,13 @@ class Intake:
     def _note(self, batch: Batch, path: Path, lines: Iterable[Imported]) -> None:
         if isinstance(lines, TranscriptReading):
             batch.readings[path] = lines
+
+
+def says_other(known: Record, seen: Record) -> bool:
+    """What the store adds to an event is another each time."""
+    if known.body == seen.body:
+        return False
+    return seen.format != EVENTS or digest_of(known) != digest_of(seen)
 
 
 def import_all(intake: Intake, sources: list[Source], progress: Progress) -> dict[str, Any]:

@@ -33,7 +33,8 @@ def names_of(row: Entity | None) -> Names:
         case Call():
             named = [("claude:message", row.message), ("claude:request", row.request_id)]
             other = [("capture:exchange", row.exchange)] if row.exchange != row.request else []  # the call's id follows from that
-            return [one for one in (*other, *named) if one[1]]
+            spans = [row.span] if row.relation == "seen" and row.span else []  # of a request on the wire, that is the span around it
+            return [one for one in (*other, *named) if one[1]] + span_names(spans)
         case ToolCall() if row.protocol:
             kind, other = f"{row.protocol}:call", row.details.get("ref", row.native)
             values = (row.native,) if other == row.native else sorted((row.native, other))

@@ -145,6 +145,7 @@ def test_a_call_that_broke_and_the_only_push_that_fits_are_taken_for_one() -> No
         ("ConnectionRefusedError", "failed"), ("A2ACardResolutionError", "failed"), ("ReadError", "unknown"),
         ("RemoteProtocolError", "unknown"), ("ConnectionResetError", "unknown"), ("BrokenPipeError", "unknown"),
         ("IncompleteRead", "unknown"), ("ValidationError", "failed"), ("GeneratorExit", "unknown"),
+        ("Request timed out", "unknown"),
     ],
 )  # fmt: skip
 def test_what_was_raised_tells_whether_the_agent_may_have_heard_of_it(raised: str, status: str) -> None:
@@ -259,6 +260,86 @@ def test_a_senders_clock_decides_nothing() -> None:
 
 def test_a_word_that_nobody_agreed_on_moves_nothing() -> None:
     assert only(told([*call(1), submitted("t"), webhook("t", "thinking")])).status == "submitted"
+
+
+# -- whoever names work, and in whichever order ------------------------------------------------------------------------
+
+
+def a2a_task(id: str, state: str, work: str, status: str, op: str = OP) -> Line:
+    """A push of a whole task, in which the work that it carries is named."""
+    part = {"data": {"task_id": work, "status": status}}
+    task = {"id": id, "contextId": "ctx", "status": {"state": f"TASK_STATE_{state}"}, "artifacts": [{"parts": [part]}]}
+    return {"kind": "webhook", "op": op, "agent": "x", "path": f"/webhook/sync/x/{op}", "body": {"task": task}}
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=some.data())
+def test_work_that_a_push_names_is_not_in_the_state_of_its_carrier_in_any_order(data: some.DataObject) -> None:
+    """The answer told of the transport's task alone; it may come before the push, or long after it."""
+    answer = result(None, status="submitted", metadata={"task_id": "a1", "status": "working"})
+    given = [*call(1), answer, a2a_push("a1", "WORKING"), a2a_task("a1", "COMPLETED", "w1", "submitted")]
+    task = only(told(data.draw(interleaved(given))))
+    assert (task.status, task.native["agentTaskId"], task.native["transportTaskId"]) == ("submitted", "w1", "a1")
+    assert "late" not in task.flags
+
+
+def test_an_answer_that_leaves_open_work_without_an_id_in_an_ended_transport_names_no_work() -> None:
+    task = only(told([*call(1), result({"status": "submitted"}, metadata={"task_id": "a1", "status": "completed"})]))
+    assert (task.status, task.native["agentTaskId"], task.native["transportTaskId"]) == ("submitted", None, "a1")
+
+
+def test_a_parent_may_be_named_by_its_call_before_that_is_heard_of() -> None:
+    child, parent = event("protocol_request", "y", callId="k", parentTaskId="p"), event("protocol_request", callId="p")
+    for lines in ([child, parent], [parent, child]):
+        shape = operations(told(lines))[OP]
+        assert (shape["taskCount"], shape["subtaskCount"]) == (1, 1)
+
+
+def test_a_request_that_goes_on_with_known_work_is_the_same_task() -> None:
+    asked = [event("protocol_request", callId="1"), event("protocol_response", callId="1", payload={"task_id": "t", "status": "input-required"})]
+    again = [event("protocol_request", callId="2", agentTaskId="t")]
+    assert only(told([*asked, *again])).status == "input-required"
+    answer = event("protocol_response", callId="2", payload={"task_id": "t", "status": "completed"})
+    assert only(told([*asked, *again, answer])).status == "completed"
+
+
+def test_a_sign_of_life_that_names_its_task_stays_with_it() -> None:
+    given = [event("protocol_request", callId=number) for number in "12"]
+    given += [event("protocol_response", callId=number, payload={"task_id": f"t{number}", "status": "working"}) for number in "12"]
+    message = '{"subtask": "part", "state": "working"}'
+    wired = {"method": "notifications/progress", "params": {"progressToken": 7, "progress": 1, "message": message}}
+    rows = tasks(told([*given, event("progress", agentTaskId="t1", payload=wired)]))
+    [part] = [row for row in rows if row.parent]
+    assert [row.native["agentTaskId"] for row in rows if row.id == part.parent] == ["t1"]
+
+
+def test_a_client_that_only_heard_a_push_has_not_opened_its_operation() -> None:
+    heard = activity("webhook_received", OP, "x", "sync", None, None)
+    store = told([heard, webhook("t", "completed")])
+    assert operations(store)[OP]["flags"] == ["unsolicited"]
+    assert operations(told([heard, webhook("t", "completed"), *call(1), submitted("t")]))[OP]["flags"] == []
+
+
+@pytest.mark.parametrize(
+    ("payload", "status"),
+    [
+        ({"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "no"}}, "failed"),
+        ({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "no"}], "isError": True}}, "failed"),
+        ({"adcp_error": {"code": "BUDGET"}}, "failed"),
+        ({"task_id": "t", "status": "queued"}, "unknown"),
+        ({"task_id": "t", "status": "pending"}, "pending"),
+        ({"status": "success", "message": "done"}, "completed"),
+        ({"task_id": "t", "status": "active", "packages": []}, "completed"),
+    ],
+)  # fmt: skip
+def test_answers_that_their_client_called_completed(payload: dict[str, Any], status: str) -> None:
+    given = [event("protocol_request", callId="1"), event("protocol_response", callId="1", status="completed", payload=payload)]
+    assert only(told(given)).status == status
+
+
+def test_a_word_for_waiting_is_no_end_and_gives_way_to_any_other() -> None:
+    task = only(told([*call(1), result({"task_id": "t", "status": "queued"}), webhook("t", "working")]))
+    assert (task.status, task.flags) == ("working", ())
 
 
 # -- any way in which the sources may run together ---------------------------------------------------------------------

@@ -11,6 +11,7 @@ from ramify.model.event import MessageSaid
 
 COMMAND, BODY = 1, 2
 WARM_UP = "Warmup"
+TELEMETRY, REQUEST = "otel", "req_"
 
 
 def said(world: World, event: MessageSaid) -> None:
@@ -39,10 +40,17 @@ def _tell(row: Message, event: MessageSaid) -> None:
         row.position = place.position if event.source == "transcript" else 0
     row.also = tuple(sorted(known - {row.observation}))
     row.session = scope.session
-    row.answer, row.before = max(row.answer, event.message), max(row.before, place.before)
+    row.answer, row.before = _answer(row.answer, event), max(row.before, place.before)
     row.told_agent = max(row.told_agent, scope.agent)
     if not scope.agent:
         row.under, row.side = max(row.under, event.under), row.side or place.side
+
+
+def _answer(known: str, event: MessageSaid) -> str:
+    """Telemetry knows an answer by its request alone; whoever knows its own id knows it better."""
+    if event.source == TELEMETRY:
+        return known or event.message
+    return max("" if known.startswith(REQUEST) else known, event.message) or known
 
 
 def take_back(world: World, row: Message) -> None:

@@ -16,6 +16,7 @@ from ramify.model.prices import Tokens
 from ramify.model.usage import NOTHING, Usage
 
 SEEN = "seen"
+WORSE = ("running", "ok", "aborted", "error")
 Price = Callable[[str, int, Tokens], int | None]
 
 
@@ -64,6 +65,7 @@ def take_back(world: World, event: ModelAnswered, price: Price) -> None:
     call.session = call.told_agent = call.parent_agent = call.under = call.beside = ""
     call.model = call.request_id = call.stop_reason = call.response = ""
     call.sources, call.uses, call.signs, call.status = (), (), (), "ok"
+    call.error, call.utility, call.first_byte = "", "", 0
     for other in _tellers(world, call):
         if other.scope is not None:
             _tell(call, other, other.scope)
@@ -108,7 +110,12 @@ def _tell(call: Call, event: ModelAnswered, scope: Scope) -> None:
     call.span = max(call.span, event.span)
     call.stop_reason = max(call.stop_reason, event.stop_reason)
     call.response = min(call.response or event.response, event.response)
-    call.status = "aborted" if event.status == "aborted" else call.status
+    call.status = max(call.status, event.status, key=WORSE.index)
+    call.error = max(call.error, event.error)
+    if event.first_byte:
+        call.first_byte = min(call.first_byte or event.first_byte, event.first_byte)
+    if event.utility:
+        call.utility = max(call.utility, event.utility)
     if event.part is not None:
         fresh = [(use.id, use.sign) for use in event.part.uses if use.id]
         call.uses, call.signs = loops.signed([*zip(call.uses, call.signs, strict=True), *fresh])

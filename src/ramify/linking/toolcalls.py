@@ -9,7 +9,7 @@ from msgspec import structs
 from ramify.linking import corrected, delegated, warmups
 from ramify.linking.world import World, key
 from ramify.model import ids
-from ramify.model.entity import Call, ToolCall
+from ramify.model.entity import Call, Returned, ToolCall
 
 STAND_IN = "@"  # before the name of a tool call that stands for whoever ran inside it
 RESULTS = {"ok": "completed", "error": "failed"}
@@ -192,6 +192,11 @@ def _wake_lines(world: World, tool: ToolCall) -> None:
             world.retold[ref] = None
 
 
+def _only_started(tool: ToolCall, closing: Returned) -> bool:
+    """Telemetry says when a tool came back, and not with what: others may know that it was a mere receipt."""
+    return closing.source == "otel" and (tool.started or bool(tool.closed))
+
+
 def settle_outcome(world: World, tool: ToolCall) -> None:
     """What the caller's side says about the child: the report, or a notice."""
     task = world.task(tool.child)
@@ -202,7 +207,7 @@ def settle_outcome(world: World, tool: ToolCall) -> None:
         outcome, at = OUTCOMES[tool.notice_status], tool.notice_at
     elif tool.shut:
         outcome, at = RESULTS.get(tool.status, "canceled"), tool.shut
-    elif tool.closing is not None:
+    elif tool.closing is not None and not _only_started(tool, tool.closing):
         outcome, at = RESULTS.get(tool.closing.status, "canceled"), tool.closing.at
     if (task.outcome, task.outcome_at) != (outcome, at):
         task.outcome, task.outcome_at = outcome, at

@@ -67,6 +67,7 @@ def _observation(event: Telling) -> str:
 def _forget(world: World, tool: ToolCall) -> None:
     """Everything that only reports told."""
     tool.told = tool.closing = tool.told_agent = None
+    tool.started = False
     tool.named, tool.shown, tool.shown_at, tool.shown_by = False, "", 0, ""
     owner = world.call(tool.call)
     if owner is None or owner.relation == "seen":
@@ -121,6 +122,7 @@ def _return(tool: ToolCall, event: ToolReturned) -> None:
     told = Returned(event.at, event.observation, status, result.receipt, event.source)
     if tool.told is None or _earlier(told, tool.told):
         tool.told = told
+    tool.started = tool.started or result.receipt
     if not result.receipt and (tool.closing is None or _earlier(told, tool.closing)):
         tool.closing = told
     if result.agent:

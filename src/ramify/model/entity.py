@@ -210,6 +210,7 @@ class ToolCall(Struct, array_like=True, gc=False):
     synthetic: bool = False  # written by the host, not by the model
     details: dict[str, Any] = field(default_factory=dict)
     observation: str = ""  # the last that told of it
+    started: bool = False  # a report says that its result tells only that work was started
 
 
 class Task(Struct, array_like=True, gc=False):

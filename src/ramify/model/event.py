@@ -144,6 +144,7 @@ class ModelAnswered(Struct, frozen=True):
     began: int = 0  # when it was asked for, where that is known; `at` may be unknown then
     span: str = ""  # its own span, trace first
     cost_nano: int | None = None  # as the source states it
+    utility: str = ""  # what a helper's call is for, where the source says so
 
 
 class Hint(Struct, frozen=True):

@@ -65,6 +65,7 @@ class Answered(Struct, frozen=True, tag=True):
     bare: bool = False
     raised: bool = False
     whole: bool = True  # False: the awaited result, told apart from the response that the client noticed
+    carried: bool = False  # the state is that of the transport's task: it counts as long as no work of its own is known
     milliseconds: float | None = None
 
 

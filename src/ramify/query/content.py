@@ -1,10 +1,11 @@
 """What was said, read back from the log: message lists, answers, tool inputs and results."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
+from ramify.linking.world import FOREVER, key
 from ramify.model.entity import Call, ToolCall
 from ramify.model.event import MessageSaid
 from ramify.model.observation import Observation, Record, Request, Response
@@ -12,9 +13,11 @@ from ramify.protocols.anthropic.answer import Answer
 from ramify.protocols.anthropic.normal import CLEARED, blocks_of, result_text
 from ramify.protocols.claude.decode import decode
 from ramify.protocols.model_api import messages_of, read_answer
+from ramify.protocols.otel import decode as otel
 from ramify.storage.base import Store
 
 Block = dict[str, Any]
+TELEMETRY, MOST_TELLERS = "otel", 20
 
 
 class Content:
@@ -66,15 +69,19 @@ class Content:
         return uses, results
 
     def reported(self, tool: ToolCall) -> tuple[Block, Block]:
-        """The call and its result, as reports show them."""
-        return self._block(tool.shown, "id", tool.native), self._block(
-            tool.told.observation if tool.told else "", "tool_use_id", tool.native
-        )
+        """The call and its result, as reports show them; telemetry tells of one call in several records."""
+        told = tool.told.observation if tool.told else ""
+        shown, brought = self._block([tool.shown], "id", tool.native), self._block([told], "tool_use_id", tool.native)
+        if tool.shown_by == TELEMETRY or (tool.told is not None and tool.told.source == TELEMETRY):
+            tellers = [ref for _, ref in self.store.span(key("tellers", tool.id), 0, FOREVER, MOST_TELLERS, False)]
+            shown = shown or self._block(tellers, "id", tool.native)
+            brought = brought or self._block(tellers, "tool_use_id", tool.native)
+        return shown, brought
 
-    def _block(self, observation: str, name: str, native: str) -> Block:
-        seen = self.store.observation(observation) if observation else None
-        for event in decode(seen) if isinstance(seen, Record) else ():
-            for block in event.blocks if isinstance(event, MessageSaid) else ():
+    def _block(self, observations: Sequence[str], name: str, native: str) -> Block:
+        for observation in dict.fromkeys(filter(None, observations)):
+            seen = self._seen(observation)
+            for block in reported_blocks(seen) if isinstance(seen, Record) else ():
                 if block.get(name) == native:
                     return block
         return {}
@@ -102,6 +109,14 @@ def _collect(message: Any, wanted: set[str], uses: dict[str, Block], results: di
             and result_text(block.get("content")).strip() != CLEARED
         ):
             results.setdefault(block["tool_use_id"], block)
+
+
+def reported_blocks(record: Record) -> Iterator[Block]:
+    if record.format == otel.FORMAT:
+        yield from otel.tool_blocks(record)
+        return
+    for event in decode(record):
+        yield from event.blocks if isinstance(event, MessageSaid) else ()
 
 
 def parse(raw: bytes) -> Any:

@@ -129,6 +129,7 @@ def call_refs(call: Call) -> list[Shape]:
         return [ref(call.protocol, kind, value) for kind, value in own if value] + spans
     refs = [("capture", "exchange", call.exchange), ("claude", "message", call.message), ("claude", "request", call.request_id)]
     refs += [("claude", "session", call.session), ("claude", "agent", call.agent)]
+    refs += [("otel", "span", call.span)] if call.relation == "seen" else []
     return [ref(*one) for one in refs if one[2]]
 
 

@@ -82,9 +82,9 @@ def introduce(world: World, event: OperationEvent) -> None:
 
 
 def asked(turn: Turn) -> None:
-    subject = pairing.asked(turn)
-    subject.asked = turn.heading.sender
-    involve(turn, subject)
+    heading, subject = turn.heading, pairing.asked(turn)
+    subject.asked = heading.sender
+    involve(turn, identity.learn(turn, subject, heading.work, heading.transport))  # the caller goes on with work that it knows
 
 
 def answered(turn: Turn, said: Answered) -> None:
@@ -97,7 +97,7 @@ def answered(turn: Turn, said: Answered) -> None:
     subject = pairing.answered(turn, said)
     measure(turn, subject, said)
     subject = identity.learn(turn, subject, said.work, said.transport)
-    believe(turn, subject, "answer", said.status, said.native, of_work=True)
+    believe(turn, subject, "answer", said.status, said.native, of_work=not said.carried)
     involve(turn, subject)
     if said.raised and said.status == "unknown":
         identity.is_lost(turn, subject)
@@ -126,7 +126,7 @@ def involve(turn: Turn, subject: Subject) -> None:
         for wanted in dict.fromkeys((heading.parent, native)):
             turn.world.mark(identity.wanted(turn.scope, wanted), subject.seq, subject.id)
     if heading.call and subject.shape == "call":
-        turn.world.mark(identity.named(turn.scope, heading.call), subject.seq, subject.id)
+        identity.is_called(turn, subject, heading.call)
     turn.touch(subject)
 
 

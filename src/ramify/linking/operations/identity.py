@@ -35,14 +35,19 @@ def learn(turn: Turn, subject: Subject, work: str, transport: str) -> Subject:
 def name(turn: Turn, subject: Subject, native: str) -> Subject:
     world = turn.world
     world.mark(place("known-as", subject.scope, subject.agent, native), subject.seq, subject.id)
-    world.mark(named(subject.scope, native), subject.seq, subject.id)
-    for child in turn.at(wanted(subject.scope, native)):
-        turn.touch(child)
+    is_called(turn, subject, native)
     for other in turn.known_as(subject.agent, native):
         same = other.operation == subject.operation or "orphan" in (other.shape, subject.shape)
         if other.id != subject.id and same:
             subject = become_one(turn, subject, other)
     return subject
+
+
+def is_called(turn: Turn, subject: Subject, native: str) -> None:
+    """Whoever names its parent so may have been heard of before."""
+    turn.world.mark(named(subject.scope, native), subject.seq, subject.id)
+    for child in turn.at(wanted(subject.scope, native)):
+        turn.touch(child)
 
 
 def named(scope: str, native: str) -> int:
@@ -57,6 +62,8 @@ def wanted(scope: str, native: str) -> int:
 def become_one(turn: Turn, one: Subject, other: Subject) -> Subject:
     stays, goes = sorted((one, other), key=lambda subject: (SHAPES.index(subject.shape), subject.seq))
     leave(turn, goes)
+    if stays.work == stays.transport and goes.work != goes.transport:  # it only stood in for the work that the other knows
+        stays.work = goes.work or stays.work
     for field in ("work", "transport", "context", "protocol", "parent"):
         if not getattr(stays, field):
             setattr(stays, field, getattr(goes, field))

@@ -38,6 +38,13 @@ def called(turn: Turn) -> Subject | None:
     return turn.get(call_subject_id(heading.project, turn.scope, heading.operation, heading.agent, heading.call))
 
 
+def known(turn: Turn) -> Subject | None:
+    """The task of its operation whose id the event has."""
+    heading = turn.heading
+    found = [one for native in (heading.work, heading.transport) if native for one in turn.known_as(heading.agent, native)]
+    return next((one for one in found if one.operation == heading.operation), None)
+
+
 def own_call(heading: Heading) -> str:
     """A name for a call that has none."""
     return heading.call or f"@{heading.observation}"
@@ -91,15 +98,15 @@ def settle(turn: Turn, subject: Subject, kind: str) -> None:
 
 def running(turn: Turn) -> Subject:
     """The open call of an operation with an agent: where a sign of life belongs. One that nobody told of waits for its result."""
-    found = called(turn)
+    found = called(turn) or known(turn)
     if found is not None:
         return found
     if turn.heading.task_type:
         for kind in ("unanswered", "answered"):
-            if known := turn.at(waiting(kind, turn, turn.heading.task_type), 1):
-                return known[0]
-    elif known := turn.at(waiting("open", turn, ""), 1):
-        return known[0]
+            if waits := turn.at(waiting(kind, turn, turn.heading.task_type), 1):
+                return waits[0]
+    elif waits := turn.at(waiting("open", turn, ""), 1):
+        return waits[0]
     last = turn.at(waiting("calls", turn, ""), 1, newest=True)
     fits = last and turn.heading.task_type in ("", last[0].task_type)
     return last[0] if fits else opened(turn, own_call(turn.heading), ("answered",))

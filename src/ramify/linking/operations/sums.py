@@ -42,7 +42,8 @@ def note_event(turn: Turn) -> None:
     if heading.sort == "object":
         change(row.details.setdefault("object_types", {}), heading.type, 1)
     row.opened, row.updated = min(row.opened, heading.at), max(row.updated, heading.at)
-    row.details["asked"] = row.details["asked"] or heading.source != "webhook"
+    heard = heading.source == "webhook" or heading.type == "webhook_received"
+    row.details["asked"] = row.details["asked"] or not heard
     turn.world.save("operations", row)
 
 

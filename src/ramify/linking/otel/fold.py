@@ -14,7 +14,7 @@ from ramify.linking.otel.traces import Traces
 from ramify.linking.sighting import Price
 from ramify.linking.world import World
 from ramify.model.entity import Call
-from ramify.model.event import Scope, TaskReferred
+from ramify.model.event import Result, Scope, TaskReferred, ToolReturned
 from ramify.model.otel_event import MODEL, TOOL, LogTold, SpanSeen
 
 
@@ -200,7 +200,16 @@ class Fold:
             return
         scope = Scope(seen.project, session=seen.session, agent=seen.agent, parent_agent=above.seen.agent)
         referred = TaskReferred(scope, "otel", seen.observation, seen.opened, "span-parent", above.seen.tool_call)
-        explicit.tell(self.world, [referred], self.price)
+        explicit.tell(self.world, [referred, *self._outlives(node, above)], self.price)
+
+    def _outlives(self, node: Node, above: Node) -> list[ToolReturned]:
+        """An agent that goes on when its tool call has come back: that told only that it was started."""
+        seen, tool = node.seen, above.seen
+        if not tool.closed or seen.closed <= tool.closed or tool.status != "completed":
+            return []
+        scope = Scope(seen.project, session=seen.session, agent=tool.agent)
+        started = Result(tool.tool_call, 0, None, None, receipt=True)
+        return [ToolReturned(scope, "otel", seen.observation, tool.closed, started)]
 
 
 def settle(world: World, price: Price) -> None:

@@ -11,24 +11,38 @@ def read_answer(line: Line, payload: object, whole: bool) -> Answered:
     data, metadata = inner(payload), table(line.get("metadata"))
     wired, task = carried(data), mcp_task(data)
     work, transport = text(data.get("task_id")), text(metadata.get("task_id"))
-    said = [payload_status(data)]
+    said, wire = [payload_status(data)], [status_word(metadata.get("status"))]
     if wired is not None:
         work = next((word.id for word in wired.words if word.of == "work"), "")
         transport = next((word.id for word in wired.words if word.of == "transport"), transport)
-        said = [payload_status(wired.data or {}), *(word.status for word in wired.words if word.status != "unknown")]
+        said = [payload_status(wired.data or {}), *(word.status for word in wired.words if word.of == "work")]
+        wire = [*(word.status for word in wired.words if word.of == "transport" and word.status != "unknown"), *wire]
     elif task is not None:
-        transport, said = task.id, [*said, task.status]
-    said += [status_word(metadata.get("status")), "failed" if is_failure(line, payload) else "", client_word(line)]
-    status = next((word for word in said if word), "completed")
-    return answered(line, status, work, transport, whole)
+        transport, wire = task.id, [task.status, *wire]
+    own, transported = first(said), first(wire)
+    failed = is_failure(line, payload) or bool(data.get("adcp_error"))
+    status = own or transported or ("failed" if failed else client_word(line) or "completed")
+    return answered(line, status, work, transport, whole, transported, not own and bool(transported))
 
 
-def answered(line: Line, status: str, work: str, transport: str, whole: bool) -> Answered:
+def first(words: list[str]) -> str:
+    return next((word for word in words if word), "")
+
+
+def read_before(line: Line, read: Line, whole: bool) -> Answered:
+    """Of an answer whose payload was cut: what it said is kept beside it."""
+    status, work, transport = status_word(read.get("status")) or "completed", text(read.get("work")), text(read.get("transport"))
+    carried_state = read.get("carried") is True
+    return Answered(status, native_word(line), work, transport, whole=whole, carried=carried_state, milliseconds=spent(line))
+
+
+def answered(line: Line, status: str, work: str, transport: str, whole: bool, transported: str, carried_state: bool) -> Answered:
     work = text(line.get("agentTaskId")) or work
     transport = text(line.get("transportTaskId")) or transport
-    if not work and transport and RANKS[status] < ENDED:
+    carries = not work or work == transport
+    if not work and transport and RANKS[transported or status] < ENDED:
         work = transport  # the transport's task is the work
-    return Answered(status, native_word(line), work, transport, whole=whole, milliseconds=spent(line))
+    return Answered(status, native_word(line), work, transport, whole=whole, carried=carried_state and carries, milliseconds=spent(line))
 
 
 def client_word(line: Line) -> str:
@@ -42,8 +56,12 @@ def native_word(line: Line) -> str:
 
 
 def is_failure(line: Line, payload: object) -> bool:
+    """By the client's word, or by an answer that it has not looked into."""
     refused = line.get("success") is False or bool(line.get("adcp_error")) or bool(line.get("adcpError"))
-    return refused or table(payload).get("isError") is True
+    whole = table(payload)
+    if "jsonrpc" in whole:
+        refused, whole = refused or isinstance(whole.get("error"), dict), table(whole.get("result"))
+    return refused or whole.get("isError") is True
 
 
 def read_failure(line: Line, whole: bool) -> Answered:

@@ -134,8 +134,7 @@ def meaning(view: Line, own: Line) -> Said:
 def answer(view: Line, read: Line) -> Answered:
     whole_answer = "record" not in view
     if read:
-        work, transport = text(read.get("work")), text(read.get("transport"))
-        return answers.answered(view, status_word(read.get("status")) or "completed", work, transport, whole_answer)
+        return answers.read_before(view, read, whole_answer)
     return answers.read_answer(view, view.get("payload"), whole_answer)
 
 
@@ -188,6 +187,7 @@ def pushed(view: Line, own: Line, read: Line) -> Pushed:
 
 def progressed(view: Line) -> Progressed:
     payload = table(view.get("payload"))
+    payload = table(payload.get("params")) or payload  # the notification as it was on the wire
     message = text(payload.get("message")) or text(view.get("message"))
     if message.lstrip().startswith("{"):
         try:

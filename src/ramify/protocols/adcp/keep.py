@@ -87,7 +87,7 @@ def read_before(line: Line, own: Line) -> Line:
     """What a payload says that is about to be cut."""
     match meaning(viewed(line), own):
         case Answered() as said:
-            return {"status": said.status, "work": said.work, "transport": said.transport}
+            return {"status": said.status, "work": said.work, "transport": said.transport, "carried": said.carried}
         case Pushed() | Snapshots() as said:
             return {"words": msgspec.to_builtins(said.words)}
         case _:
@@ -114,3 +114,29 @@ def stump(value: object) -> Line:
         if name in SHORT_FIELDS and isinstance(one, str | int | float | bool | None) and len(str(one)) <= LONGEST_ID:
             left[name] = one
     return left
+
+
+# -- what the store has added ------------------------------------------------------------------------------------------
+
+
+class Own(Struct, frozen=True):
+    """What the store has added to a line."""
+
+    digest: str = ""
+    receipt: str = ""
+
+
+class Added(Struct):
+    ramify: Own = Own()
+
+
+_added = msgspec.json.Decoder(Added).decode
+
+
+def digest_of(record: Record) -> str:
+    return _added(record.body).ramify.digest
+
+
+def same_receipt(seen: Record, record: Record) -> bool:
+    """Whether what is stored is this very delivery, and not an equal one that was a little faster."""
+    return _added(seen.body).ramify.receipt == _added(record.body).ramify.receipt

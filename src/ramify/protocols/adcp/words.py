@@ -7,7 +7,7 @@ OTHER_NAMES = {"cancelled": "canceled", "needs-input": "input-required", "unspec
 PREFIX = "task-state-"
 
 UNREACHED = ("connecterror", "connectionrefused", "cardresolution", "nameresolution", "gaierror", "getaddrinfo")
-LEFT = ("timeout", "cancel", "generatorexit")  # the caller went away, and the agent may not have noticed
+LEFT = ("timeout", "timedout", "cancel", "generatorexit")  # the caller went away, and the agent may not have noticed
 PERHAPS_TAKEN = ("readerror", "writeerror", "remoteprotocol", "connectionreset", "brokenpipe", "incompleteread")
 
 

@@ -6,6 +6,7 @@ found where spans are put together.
 
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from ramify.model.event import (
@@ -27,7 +28,12 @@ from ramify.model.usage import money_in, tokens_in
 from ramify.protocols.anthropic.normal import read_part, read_use
 from ramify.protocols.claude.hooks import author_of
 from ramify.protocols.otel.request import moment
-from ramify.protocols.otel.wire import Attributes, Log, Read, attributes_of, number, parsed, plain, text, truth
+from ramify.protocols.otel.wire import Attributes, Log, Read, attributes_of, number, parsed, plain, real, text, truth
+
+Block = dict[str, Any]
+SPAWNING = ("Agent", "Task")
+HELPERS = (("compact", "compaction"), ("title", "title"))
+"""What the client says of who asked, where nobody did."""
 
 
 def is_own(scope: str) -> bool:
@@ -93,14 +99,35 @@ def answered(read: Read, record: Record, scope: Scope) -> list[Event]:
     request = text(attributes.get("request_id"))
     if not request:
         return []
-    failed = truth(attributes.get("success")) is False
+    failed, error = truth(attributes.get("success")) is False, error_of(attributes)
     return [
         ModelAnswered(
-            "", record.id, record.project, read.closed, "aborted" if failed else "ok", request_id=request,
-            model=text(attributes.get("model")), stop_reason=text(attributes.get("stop_reason")),
-            tokens=None if failed else tokens_of(attributes), scope=scope, source=record.source, began=read.opened, span=read.place,
+            "", record.id, record.project, read.closed, how(failed, error), request_id=request,
+            model=text(attributes.get("model")), stop_reason=text(attributes.get("stop_reason")), first_byte=first_of(attributes, read.opened),
+            tokens=None if failed else tokens_of(attributes), error=error if failed else "", scope=scope, source=record.source,
+            began=read.opened, span=read.place, utility=utility_of(attributes),
         )
     ]  # fmt: skip
+
+
+def how(failed: bool, error: str) -> str:
+    """What the client gave up is no error of the model's."""
+    return "ok" if not failed else "error" if error else "aborted"
+
+
+def error_of(attributes: Attributes) -> str:
+    return next((found for name in ("error", "error.message", "error.type", "status_code") if (found := str(attributes.get(name) or ""))), "")
+
+
+def first_of(attributes: Attributes, began: int) -> int:
+    waited = real(attributes.get("ttft_ms"))
+    return began + round(waited * 1000) if waited else 0
+
+
+def utility_of(attributes: Attributes) -> str:
+    """Calls that the client makes for itself."""
+    asker = text(attributes.get("query_source")) or text(attributes.get("query_source_safe"))
+    return next((utility for word, utility in HELPERS if word in asker and not asker.startswith("agent")), "")
 
 
 def tokens_of(attributes: Attributes) -> Tokens | None:
@@ -135,6 +162,10 @@ def told_by_log(log: Log, record: Record) -> list[Event]:
             return prompted(attributes, record, scope, at)
         case "api_request":
             return requested(attributes, record, scope, at)
+        case "api_error":
+            return failed_request(attributes, record, scope, at)
+        case "assistant_response":
+            return responded(attributes, record, scope, at)
         case "tool_decision" | "tool_result" as event:
             return tool_told(attributes, record, scope, at, event == "tool_result")
         case "subagent_completed" if scope.agent:
@@ -163,31 +194,82 @@ def requested(attributes: Attributes, record: Record, scope: Scope, at: int) -> 
     call = ModelAnswered(
         "", record.id, record.project, at, "ok", request_id=request, model=text(attributes.get("model")),
         tokens=tokens_of(attributes), scope=scope, source=record.source, began=began, cost_nano=cost_of(attributes),
+        utility=utility_of(attributes),
     )  # fmt: skip
     return [*opened(scope, record, began, name), call]
 
 
+def failed_request(attributes: Attributes, record: Record, scope: Scope, at: int) -> list[Event]:
+    request = text(attributes.get("request_id"))
+    if not request:
+        return []
+    began = at - (number(attributes.get("duration_ms")) or 0) * 1000
+    call = ModelAnswered(
+        "", record.id, record.project, at, "error", request_id=request, model=text(attributes.get("model")), error=error_of(attributes),
+        scope=scope, source=record.source, began=began, utility=utility_of(attributes),
+    )  # fmt: skip
+    return [*opened(scope, record, began, text(attributes.get("agent.name"))), call]
+
+
+def responded(attributes: Attributes, record: Record, scope: Scope, at: int) -> list[Event]:
+    """An answer's words; its message is known by the request alone."""
+    words, id, request = text(attributes.get("response")), text(attributes.get("message.uuid")), text(attributes.get("request_id"))
+    if not words or not id or not request:
+        return []
+    blocks = ({"type": "text", "text": words},)
+    part = read_part({"role": "assistant", "content": list(blocks)})
+    return [MessageSaid(scope, record.source, record.id, at, part, blocks, place=Place(id), message=request)]
+
+
 def cost_of(attributes: Attributes) -> int | None:
     micros = number(attributes.get("cost_usd_micros"))
-    return money_in(micros * 1000) if micros is not None else None
+    if micros is not None:
+        return money_in(micros * 1000)
+    dollars = real(attributes.get("cost_usd"))
+    return money_in(round(dollars * 1_000_000_000)) if dollars is not None else None
 
 
 def tool_told(attributes: Attributes, record: Record, scope: Scope, at: int, ended: bool) -> list[Event]:
     tool, request = text(attributes.get("tool_use_id")), text(attributes.get("request_id"))
     if not tool:
         return []
+    began = at - (number(attributes.get("duration_ms")) or 0) * 1000 if ended else at
     block = {"type": "tool_use", "id": tool, "name": text(attributes.get("tool_name")), "input": tool_input(attributes)}
     events: list[Event] = []
     if request and ended:
         part = read_part({"role": "assistant", "content": [block]})
         events.append(
             ModelAnswered(
-                "", record.id, record.project, 0, "ok", request_id=request, part=part, scope=scope, source=record.source, final=False, began=at,
+                "", record.id, record.project, 0, "ok", request_id=request, part=part, scope=scope, source=record.source, final=False, began=began,
             )
         )  # fmt: skip
     elif not ended:
         events.append(ToolCalled(scope, record.source, record.id, at, read_use(block, 0)))
     if ended:
         failed = truth(attributes.get("success")) is False
-        events.append(ToolReturned(scope, record.source, record.id, at, Result(tool, 0, None, None, error=failed)))
+        started = not failed and truth(block["input"].get("run_in_background")) is True and block["name"] in SPAWNING
+        events.append(ToolReturned(scope, record.source, record.id, at, Result(tool, 0, None, None, error=failed, receipt=started)))
     return events
+
+
+# -- what a tool was given, and gave back --------------------------------------------------------------------------------
+
+
+def blocks_of_span(read: Read) -> list[Block]:
+    """A tool's output is an event of its span, where the client was told to write it."""
+    tool = text(read.attributes.get("tool_use_id"))
+    outputs = [fields for name, fields in read.events() if name == "tool.output"] if tool else []
+    return [{"type": "tool_result", "tool_use_id": tool, "content": output_of(fields)} for fields in outputs]
+
+
+def output_of(fields: Attributes) -> str:
+    found = next((text(fields.get(name)) for name in ("output", "content", "result") if text(fields.get(name))), "")
+    return found or msgspec.json.encode(fields).decode()
+
+
+def blocks_of_log(log: Log) -> list[Block]:
+    attributes = attributes_of(log.attributes)
+    tool, given = text(attributes.get("tool_use_id")), parsed(attributes.get("tool_input"))
+    if not tool or not isinstance(given, dict):
+        return []
+    return [{"type": "tool_use", "id": tool, "name": text(attributes.get("tool_name")), "input": given}]

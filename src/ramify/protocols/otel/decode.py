@@ -22,7 +22,7 @@ from ramify.protocols.otel.wire import (
     text,
 )
 
-__all__ = ["FORMAT", "decode", "may_tell", "told"]
+__all__ = ["FORMAT", "decode", "may_tell", "told", "tool_blocks"]
 Seen = SpanSeen | LogTold | Unreadable
 
 
@@ -66,6 +66,20 @@ def told(record: Record) -> tuple[Event, ...]:
         if isinstance(log, Log) and claude_code.is_own(scope):
             events += claude_code.told_by_log(log, record)
     return tuple(events)
+
+
+def tool_blocks(record: Record) -> list[claude_code.Block]:
+    """Inputs and results of tools of the Claude client, as its answers and requests would have them."""
+    if not may_tell(record):
+        return []
+    try:
+        document = decode_document(record.body)
+    except (ValueError, RecursionError):
+        return []
+    reads = (read for resourced in document.resource_spans for read in spans_of(resourced, record) if isinstance(read, Read))
+    found = [block for read in reads for block in claude_code.blocks_of_span(read)]
+    logs = (log for log, scope in logs_of(document.resource_logs) if isinstance(log, Log) and claude_code.is_own(scope))
+    return found + [block for log in logs for block in claude_code.blocks_of_log(log)]
 
 
 def spans_of(resourced: Resourced, record: Record) -> Iterator[Read | Unreadable]:
