@@ -44,6 +44,7 @@ from ramify.storage.postgres_schema import PROJECTIONS, kind_of
 from ramify.storage.postgres_search import PostgresSearch
 from ramify.storage.postgres_server import PostgresServer, Row
 from ramify.storage.postgres_steps import STEPS
+from ramify.storage.postgres_turns import NOTHING
 from ramify.storage.sifting import FOLDED, Sifting
 from ramify.storage.views import refuse_projects
 
@@ -112,12 +113,13 @@ class Postgres(Folding):
         return self._server.exclusive()
 
     def others(self) -> Others | None:
-        return None
+        return self._server.others()
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def append(self, kept: Sequence[Kept], changes: Changes) -> int:
-        with self._server.writing() as connection:
+        wrote = Others(frozenset(changes.rows), frozenset(key for key, _, _ in changes.keys))
+        with self._server.writing(wrote) as connection:
             after = self.seq()
             raw = self._put_observations(connection, kept)
             ids = totals.touched(changes.rows)
@@ -217,7 +219,6 @@ class Postgres(Folding):
                         copy.write_row(tuple(map(plain, row)))
             connection.execute("DELETE FROM facts WHERE name = 'outdated'")
             self._put_facts(connection, {totals.FACT: totals.all_sums(self._sums)})
-        self._server.distrust()
 
     def projected(self, table: str, names: Sequence[str]) -> Iterator[Row]:
         quoted = ", ".join(f'"{name}"' for name in names)
@@ -430,7 +431,7 @@ class Postgres(Folding):
         self.set_facts({name: value})
 
     def set_facts(self, facts: Mapping[str, str | bytes | int]) -> None:
-        with self._server.writing() as connection:
+        with self._server.writing(NOTHING) as connection:
             self._put_facts(connection, facts)
 
     def _put_facts(self, connection: psycopg.Connection[Row], facts: Mapping[str, Any]) -> None:
@@ -438,7 +439,7 @@ class Postgres(Folding):
         many(connection, "INSERT INTO facts {rows} ON CONFLICT (name) DO UPDATE SET value = excluded.value", ("name", "doc"), rows)
 
     def drop_facts(self, names: Sequence[str]) -> None:
-        with self._server.writing() as connection:
+        with self._server.writing(NOTHING) as connection:
             connection.execute("DELETE FROM facts WHERE name = ANY(%s)", (list(names),))
 
     # -- forgetting ----------------------------------------------------------------------------------------------------

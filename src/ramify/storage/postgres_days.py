@@ -5,7 +5,7 @@ brought it first. Both begin with a part for everything earlier.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from typing import Any
 
@@ -32,7 +32,7 @@ def part(table: str, day: int) -> str:
 
 
 class Days:
-    """The parts that there are, as this process knows them; `forget` when another one may have made or dropped some."""
+    """Parts that are there, as this process knows; another one may have made more. `forget` when one may have dropped some."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()
@@ -45,11 +45,18 @@ class Days:
         """The parts that what was seen then, and its pieces, go to."""
         if not self._known:
             self._look(connection)
-        for day in {day_of(at) for at in ats}:
-            if day * DAY >= self._before:
-                self._make(connection, "contents", day, day * DAY, (day + 1) * DAY)
-            if (brought := piece_day(day * DAY)) > 0:
-                self._make(connection, "blobs", brought, brought << BITS, (brought + 1) << BITS)
+        wanted = [one for day in {day_of(at) for at in ats} for one in self._parts_of(day)]
+        if any(part(table, day) not in self._known for table, day, _, _ in wanted):
+            self._look(connection)
+        for table, day, first, end in wanted:
+            self._make(connection, table, day, first, end)
+
+    def _parts_of(self, day: int) -> Iterator[tuple[str, int, int, int]]:
+        """Of which table, the day in its name, and from where to where it goes."""
+        if day * DAY >= self._before:
+            yield "contents", day, day * DAY, (day + 1) * DAY
+        if (brought := piece_day(day * DAY)) > 0:
+            yield "blobs", brought, brought << BITS, (brought + 1) << BITS
 
     def _make(self, connection: Connection[Row], table: str, day: int, first: int, end: int) -> None:
         """Attached, not made in place: that would keep readers out of all other parts."""
@@ -60,11 +67,11 @@ class Days:
             self._known.add(name)
 
     def _look(self, connection: Connection[Row]) -> None:
-        self._known = {name for _, name, _ in parts(connection)}
-        bound = next(bound for _, name, bound in parts(connection) if name == "contents_before")
-        found = re.search(r"TO \('?(-?\d+)'?\)", bound)
-        assert found, bound
-        self._before = int(found[1])
+        found = {name: bound for _, name, bound in parts(connection)}
+        self._known = set(found)
+        limit = re.search(r"TO \('?(-?\d+)'?\)", found["contents_before"])
+        assert limit, found["contents_before"]
+        self._before = int(limit[1])
 
     def take_out(self, connection: Connection[Row], gone: Sequence[Seen]) -> None:
         """A part of which all goes is emptied at once; else row by row."""

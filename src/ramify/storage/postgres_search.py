@@ -7,6 +7,7 @@ from psycopg import Connection
 
 from ramify.storage.base import Words
 from ramify.storage.postgres_server import PostgresServer, Row, fetched
+from ramify.storage.postgres_turns import NOTHING
 from ramify.storage.wording import QUOTED, plain
 
 NEAR = 2_000  # of the newest texts are looked at by themselves first
@@ -26,7 +27,7 @@ class PostgresSearch:
 
     def add(self, texts: Sequence[Words], after: int, seq: int) -> bool:
         """All of the log from `after` to `seq`, or none of it: another process may have been there first."""
-        with self._server.writing() as connection:
+        with self._server.writing(NOTHING) as connection:
             known = fetched(connection, "SELECT value FROM facts WHERE name = 'indexed'")
             if _number(known) != after:
                 return False
@@ -68,12 +69,12 @@ class PostgresSearch:
         return _number(rows[0][0] if rows else None)
 
     def clear(self) -> None:
-        with self._server.writing() as connection:
+        with self._server.writing(NOTHING) as connection:
             connection.execute("TRUNCATE texts")
             connection.execute("DELETE FROM facts WHERE name = 'indexed'")
 
     def drop(self, texts: Sequence[Words]) -> bool:
-        with self._server.writing() as connection:
+        with self._server.writing(NOTHING) as connection:
             connection.execute("DELETE FROM texts WHERE call = ANY(%s)", (sorted({one.call for one in texts}),))
         return True
 

@@ -14,11 +14,12 @@ from psycopg import Connection, sql
 from ramify.model.mistake import UserMistake
 from ramify.storage import postgres_news as news
 from ramify.storage import postgres_steps as steps
-from ramify.storage.base import News, NotAdmitted, StoreDown
+from ramify.storage.base import News, NotAdmitted, Others, StoreDown
 from ramify.storage.postgres_direct import rows_of, schemas, statements, views_of
 from ramify.storage.postgres_layout import Columns, lay_out
 from ramify.storage.postgres_names import in_schema, quoted
 from ramify.storage.postgres_steps import STEPS
+from ramify.storage.postgres_turns import NOTHING, Turns
 
 LOCK = 0x52414D49  # "RAMI"
 TOO_MUCH = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex, psycopg.errors.TooManyArguments)
@@ -50,8 +51,8 @@ class PostgresServer:
     """`forget` is called when what was remembered of the store may not be true any more; `columns` reads those of a row.
 
     Writers take turns by a lock that belongs to the transaction, and nothing is set for longer than one: a pooler between us
-    and the server does no harm, and a writer that dies lets go. `writes` counts transactions: who finds another number than
-    it left was not alone.
+    and the server does no harm, and a writer that dies lets go. `writes` has the number of the last turn: who finds another than
+    its own was not alone.
     """
 
     def __init__(self, url: str, schema: str, forget: Callable[[], None], columns: Columns, busy_seconds: float) -> None:
@@ -64,6 +65,7 @@ class PostgresServer:
         self._owner = 0
         self._known = -1
         self._stale = False
+        self._turns = Turns()
         self._closed = False
         self._seq = 0
         self._listening: news.Listening | None = None
@@ -210,10 +212,21 @@ class PostgresServer:
                 yield False
                 return
             with self._turn() as connection:
-                number, self._seq = self._written(connection)
-                yield self._changed_elsewhere(number)
-                connection.execute(f"UPDATE writes SET number = {number + 1}, seq = {self._seq}")
-            self._known = number + 1
+                before, self._seq = self._written(connection)
+                self._begin_turn(connection, before)
+                changed, self._stale = self._stale, False
+                yield changed
+                number = self._turns.end(connection, before, self._seq)
+            self._known = number
+            if not self._turns.is_told:
+                self.distrust()
+
+    def _begin_turn(self, connection: Connection[Row], before: int) -> None:
+        self._turns.begin()
+        if before != self._known:
+            self._stale = True
+            if not self._turns.hear(connection, self._known, before):
+                self._forget()
 
     def _written(self, connection: Connection[Row]) -> tuple[int, int]:
         row = connection.execute("SELECT number, seq FROM writes").fetchone()
@@ -252,34 +265,36 @@ class PostgresServer:
             self._owner = 0
 
     def _undo(self, connection: Connection[Row]) -> None:
+        """Nobody can tell from here what is stored: perhaps all of it, where only the answer was lost. And whoever was in its turn may
+        have heard of others, and not have come to its conclusions. So the next turn is like the first one."""
         self._forget()
-        self._known = -1 if connection.closed or connection.broken else self._known
+        self._known = -1
         with suppress(psycopg.Error):
             connection.execute("ROLLBACK")
             return
         connection.close()
 
-    def _changed_elsewhere(self, number: int) -> bool:
-        if number != self._known:
-            self._stale = True
-            self._forget()
-        changed, self._stale = self._stale, False
-        return changed
-
     @contextmanager
-    def writing(self) -> Iterator[Connection[Row]]:
-        """For those who decide nothing by what is stored: the news of other writers waits for one who does."""
+    def writing(self, wrote: Others | None = None) -> Iterator[Connection[Row]]:
+        """For those who decide nothing by what is stored: the news of other writers waits for one who does. `wrote` says which of the
+        rows and keys that writers remember are written; None: others have to doubt everything, pieces and days as well."""
         changed = False
-        try:
-            with self.exclusive() as changed:
-                assert self._writer is not None
-                yield self._writer
-        finally:
-            if changed:
-                self.distrust()
+        with self._lock:  # until the news wait: one who decides must not come in between
+            try:
+                with self.exclusive() as changed:
+                    assert self._writer is not None
+                    self._turns.write(wrote)
+                    yield self._writer
+            finally:
+                self._stale = self._stale or changed
+
+    def others(self) -> Others | None:
+        """In one's turn: what others wrote since this was last asked; None: that cannot be told."""
+        found, self._turns.news = self._turns.news, NOTHING
+        return found
 
     def distrust(self) -> None:
-        self._stale = True
+        self._stale, self._turns.news = True, None
 
     def vacuum(self, how: str = "") -> None:
         """Room of deleted rows is free for others; pages at the end go back to the disk. `FULL`: every table is written anew."""

@@ -157,7 +157,13 @@ FIFTH = """
 INSERT INTO facts SELECT 'outdated', '\\x01' FROM observations LIMIT 1 ON CONFLICT (name) DO NOTHING;
 """
 
-STEPS: tuple[str, ...] = (FIRST, SECOND, THIRD, FOURTH, FIFTH)
+# What each of the last turns wrote, for other writers; see `postgres_turns`. Ids are hashes, which nothing makes smaller.
+SIXTH = """
+CREATE TABLE turns (number bigint PRIMARY KEY, before bigint NOT NULL, wrote bytea NOT NULL);
+ALTER TABLE turns ALTER wrote SET STORAGE EXTERNAL;
+"""
+
+STEPS: tuple[str, ...] = (FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH)
 
 
 def statements(step: str) -> Iterator[str]:
