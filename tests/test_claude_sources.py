@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ramify.app import Ramify
 from ramify.indexing import Indexer
 from ramify.ingest import Prices
 from ramify.linking.world import Rules
@@ -94,3 +95,36 @@ def test_words_of_transcripts_are_found_and_those_that_the_wire_shows_are_found_
     both, together = story.told([*story.reports(folder, "transcripts"), *story.reports(folder, "exchanges")])
     Indexer(both).catch_up()
     assert len(together.search("Grandchild report")["items"]) == len(hits)
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+@pytest.mark.parametrize("case", ["2.0.26-twins", "2.0.26-parallel", "2.0.26-compact", "2.0.26-fork-session"])
+def test_a_side_line_and_what_was_printed_inside_its_call_are_one_task(case: str, seed: int | None) -> None:
+    """The oldest clients name no agent: a file has all of a side line, the stream says by which call some of it came."""
+    folder = story.CASES / "claude_more" / case
+    truth = json.loads((folder / "expected.json").read_text())
+    seen = [*story.reports(folder, "transcripts"), *story.reports(folder, "stream-json")]
+    natural, _ = story.told(seen)
+    store, questions = story.told(seen if seed is None else story.shuffled([*seen, *seen], seed), 1 + (seed or 0))
+    assert story.row_differences(story.rows(natural), story.rows(store)) == []
+    wanted = {task["spawned_by"]: task for task in truth["tasks"] if task["kind"] == "sub-agent"}
+    agents = {task["link"]["via"]: task for task in questions.tasks(limit=0)["items"] if task["link"]}
+    assert agents.keys() == wanted.keys()
+    for via, task in agents.items():
+        assert (task["link"]["rule"], task["link"]["certainty"]) == ("parent_tool_use_id", 1.0)
+        assert (task["branch"], task["status"]) == (wanted[via]["branch"], "completed")
+        said = [block for message in questions.messages(task["id"])["items"] for block in message["blocks"]]
+        used = [(block["type"], block.get("id") or block.get("tool_use_id")) for block in said if block["type"] != "text"]
+        assert len(used) == len(set(used)) > 0
+        assert next(block["text"] for block in said if block["type"] == "text") == wanted[via]["prompt"][0]
+
+
+@pytest.mark.parametrize("case", ["sdk-background", "sdk-nested", "sdk-two-turns", "sdk-fork-file"])
+def test_sums_of_two_sources_are_no_two_sums(case: str) -> None:
+    """Both the transcript and the SDK say what was used since the beginning; the SDK's messages have no time."""
+    folder = story.CASES / "claude_more" / case
+    truth = json.loads((folder / "expected.json").read_text())
+    ramify = Ramify.open("memory:")
+    ramify.import_paths([folder / "transcripts", folder / "sdk_messages.jsonl"], "auto", lambda done, total: None)
+    used = ramify.questions.stats()["usage"]
+    assert {name: used[name] for name in ("input", "output", "cache_read", "cache_write")} in truth["usage"]["transcripts"]

@@ -282,3 +282,13 @@ def test_the_clients_own_word_about_a_request_counts() -> None:
     asked("e", "compaction", "Be brief.", utility="compaction", kind="utility")
     asked("f", "side_reply", TITLE, utility="title")
     story.check(orders=4)
+
+
+def test_prompts_that_only_begin_like_a_helpers_are_real_work() -> None:
+    story = Story()
+    fleet = story.line(tools=None, system="Your task is to process Bash commands of our fleet.")
+    fleet.ask("a", "reboot", "done", utility=None, kind="main")
+    papers = story.line(tools=None, system="You are a helpful AI assistant tasked with summarizing papers.")
+    papers.ask("b", "this one", "It says much.", utility=None, kind="main")
+    papers.ask("c", "and this", "It says little.", utility=None, kind="main", parent="b", branch="main")
+    story.check(orders=4)

@@ -11,6 +11,7 @@ def rename(world: World, project: str, session: str, native: str, before: str) -
     for _, ref in world.span(key("under", project, session, native)):
         if call := world.call(ref):
             sighting.name_again(world, call)
+            saying.name_line_again(world, call)
         elif row := world.message(ref):
             saying.name_again(world, row)
         else:

@@ -6,7 +6,7 @@ from ramify.linking import echo, results, sighting, speaker, statement, turns, w
 from ramify.linking.authorship import judge_reported, prompt_in
 from ramify.linking.world import World, key
 from ramify.model import ids
-from ramify.model.entity import Message
+from ramify.model.entity import Call, Message
 from ramify.model.event import MessageSaid
 
 COMMAND, BODY = 1, 2
@@ -99,6 +99,23 @@ def _settle_echoes(world: World, row: Message, words: str) -> None:
 def name_again(world: World, row: Message) -> None:
     """The name of whoever said it may be known by now."""
     _settle(world, structs.replace(row), row)
+
+
+def name_line_again(world: World, call: Call) -> None:
+    """The side line that an answer is on has the name of whoever gave it."""
+    row = world.message(call.beside)
+    waiting, passed = [row.start or row.native] if row is not None else [], set[str]()
+    while row is not None and waiting:
+        native = waiting.pop()
+        above = world.message(ids.message_id(row.project, native))  # of the first, only those behind it may be known
+        if above is not None:
+            name_again(world, above)
+            other = world.call(ids.seen_call_id(above.project, above.answer)) if above.answer else None
+            if other is not None:
+                sighting.name_again(world, other)
+        passed.add(native)
+        behind = [world.message(ref) for _, ref in world.find(warmups.following(row.project, native))]
+        waiting += [one.native for one in behind if one is not None and one.start == row.start and one.native not in passed]
 
 
 def _settle(world: World, was: Message, row: Message) -> None:
@@ -199,7 +216,7 @@ def _find_start(world: World, row: Message) -> None:
     before = world.message(ids.message_id(row.project, row.before)) if row.before else None
     row.start = before.start if before is not None and before.side else row.before or row.native
     if row.before:
-        world.add(key("following", row.project, row.before), row.at, row.id)
+        world.add(warmups.following(row.project, row.before), row.at, row.id)
     world.save("messages", row)
     _hand_down(world, row)
 
@@ -209,7 +226,7 @@ def _hand_down(world: World, row: Message) -> None:
     waiting = [row]
     while waiting:
         above = waiting.pop()
-        for _, ref in world.find(warmups.following(above)) if above.native else ():
+        for _, ref in world.find(warmups.following(above.project, above.native)) if above.native else ():
             below = world.message(ref)
             if below is None or below.start == row.start or below.id == row.id:
                 continue

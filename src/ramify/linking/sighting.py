@@ -151,9 +151,12 @@ def name_again(world: World, call: Call) -> None:
 
 
 def _settle(world: World, was: Call, call: Call) -> None:
+    named = speaker.name_side(world, call)
     call.agent = speaker.of_call(world, call)
     world.save("calls", call)
     _note_under(world, was, call)
+    if named:
+        world.renamed.setdefault((call.project, call.session, call.under), "" if speaker.is_stand_in(call.agent) else call.agent)
     warmups.note(world, was, call)
     _leave_side_line(world, call)
     if _place(was) != _place(call):

@@ -13,12 +13,13 @@ SIDE = INSIDE + "line "
 
 
 def of_message(world: World, row: Message) -> str:
-    return row.told_agent or _inside(world, row.project, row.session, row.under) or (side_of(row) if row.side else "")
+    return row.told_agent or _inside(world, row.project, row.session, row.under) or (_beside(world, row) if row.side else "")
 
 
 def of_call(world: World, call: Call) -> str:
     named = call.told_agent or _inside(world, call.project, call.session, call.under)
-    return named or side_of_call(world, call)
+    row = world.message(call.beside)
+    return named or (_beside(world, row) if row else "")
 
 
 def of_tool(world: World, project: str, session: str, native: str) -> str:
@@ -33,6 +34,26 @@ def side_of(row: Message) -> str:
 def side_of_call(world: World, call: Call) -> str:
     row = world.message(call.beside)
     return side_of(row) if row else ""
+
+
+def name_side(world: World, call: Call) -> bool:
+    """One source has an answer on a side line, another says inside which tool call it was given: so was the whole line.
+
+    Whether this is news."""
+    row = world.message(call.beside)
+    if row is None or not call.under or (0, call.under) in world.span(place := _side_key(row)):
+        return False
+    world.mark(place, 0, call.under)
+    return True
+
+
+def _beside(world: World, row: Message) -> str:
+    known = world.span(_side_key(row), limit=1)
+    return _inside(world, row.project, row.session, known[0][1]) if known else side_of(row)
+
+
+def _side_key(row: Message) -> int:
+    return key("side-under", row.project, row.session, row.start or row.native)
 
 
 def is_stand_in(agent: str) -> bool:

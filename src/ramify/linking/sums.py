@@ -94,9 +94,23 @@ def _until(world: World, row: Conversation, report: Report, otherwise: int) -> i
 
 
 def _believed(reports: list[Report], forked: bool) -> list[Report]:
-    """Sums since the last one add up. A sum since the beginning says the same again, and a fork's has its origin's in it."""
+    """Sums since the last one add up. A sum since the beginning says the same again, and a fork's has its origin's in it.
+
+    Where two sources have such sums, each tells the whole: whoever knows of more is believed, at best in the order of the file.
+    """
     since_last = [report for report in reports if report.since_last]
-    return since_last or ([] if forked else reports)
+    if since_last or forked:
+        return since_last
+    sources = sorted({report.source for report in reports}, key=lambda source: (source != "transcript", source))
+    return max(([one for one in reports if one.source == source] for source in sources), key=_tokens_in)
+
+
+def _tokens_in(reports: list[Report]) -> int:
+    told, base, previous = NOTHING, NOTHING, NOTHING
+    for report in reports:
+        told, base = _total(told, base, report, previous)
+        previous = report.usage
+    return told.input + told.output + told.cache_read + told.cache_write
 
 
 def _beyond(one: Usage, other: Usage) -> Usage:

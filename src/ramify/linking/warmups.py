@@ -65,14 +65,14 @@ def _place_line_again(world: World, row: Message) -> None:
         above = waiting.pop()
         passed.add(above.id)  # messages that name each other as the one before are a ring
         world.unplaced[ids.seen_call_id(above.project, above.answer)] = None
-        for _, ref in world.find(following(above)) if above.native else ():
+        for _, ref in world.find(following(above.project, above.native)) if above.native else ():
             below = world.message(ref)
             waiting += [below] if below is not None and below.start == row.start and below.id not in passed else []
 
 
-def following(row: Message) -> int:
-    """The messages that name it as the one before them."""
-    return key("following", row.project, row.native)
+def following(project: str, native: str) -> int:
+    """The messages that name one as that before them."""
+    return key("following", project, native)
 
 
 def _line_key(project: str, side: str) -> int:

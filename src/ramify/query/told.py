@@ -41,9 +41,10 @@ def units(store: Store, tasks: Sequence[str]) -> list[Unit]:
     rows = [row for row in store.among("messages", "line", list(tasks)) if isinstance(row, Message)]
     answered = {seen_call_id(row.project, row.answer) for row in rows if row.answer}
     on_the_wire = {call.id for call in store.among("calls", "id", sorted(answered)) if isinstance(call, Call) and call.twin}
+    again = _told_again(store, rows)
     found: dict[tuple[str, str], Unit] = {}
     for row in sorted(rows, key=lambda row: (row.at, row.position, row.id)):
-        if row.answer and seen_call_id(row.project, row.answer) in on_the_wire:
+        if row.id in again or (row.answer and seen_call_id(row.project, row.answer) in on_the_wire):
             continue
         place = (row.line, row.answer or row.id)
         if place in found:
@@ -51,6 +52,20 @@ def units(store: Store, tasks: Sequence[str]) -> list[Unit]:
         else:
             found[place] = Unit(row.at, [row])
     return list(found.values())
+
+
+def _told_again(store: Store, rows: list[Message]) -> set[str]:
+    """What an old client writes on a side line and prints inside a tool call has two ids: the side line has all of it."""
+    sides = {row.line for row in rows if row.side}
+    doubted = [row for row in rows if row.line in sides and not row.side]
+    lines = {row.line for row in doubted}
+    shown = {(row.line, *told) for row in rows if row.side and row.line in lines for told in _contents(store, row)}
+    return {row.id for row in doubted if all((row.line, *told) in shown for told in _contents(store, row))}
+
+
+def _contents(store: Store, row: Message) -> list[tuple[str, str]]:
+    event = said_in(store, row)
+    return [_named(block) or (str(block.get("type")), _words(block)) for block in (event.blocks if event else ())]
 
 
 def said_in(store: Store, row: Message) -> MessageSaid | None:

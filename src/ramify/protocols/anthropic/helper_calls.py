@@ -15,14 +15,14 @@ SYSTEM_STARTS = (
     ("title", "Summarize this coding conversation in under 50 characters"),
     ("title", "You are naming a coding session"),
     ("topic", "Analyze if this message indicates a new conversation topic"),
-    ("bash-prefix", "Your task is to process Bash commands"),
+    ("bash-prefix", "Your task is to process Bash commands that an AI coding agent wants to run"),
     ("path-extraction", "Extract any file paths that this command reads or modifies"),
     ("other", "You are an expert at analyzing git history"),
     ("other", "Analyze this message and come up with a single positive"),
 )
 WORK = ("main", "subagent", "workflow")  # as the client's hint header calls it
 WARMUP_AGENTS = ("You are a file search specialist", "You are a software architect and planning specialist")
-SUMMARISER = "You are a helpful AI assistant tasked with summarizing"
+SUMMARISER = "You are a helpful AI assistant tasked with summarizing conversations"
 SUMMARY_ASKS = (
     "Your task is to create a detailed summary of the conversatio",
     "CRITICAL: Respond with TEXT ONLY",
