@@ -165,6 +165,18 @@ def test_a_workflow_still_open_belongs_to_the_nearest_call_before_it() -> None:
     assert [parent_of(ask, id)[2] for id in ("w1", "w2")] == ["c2", "c1"]
 
 
+def test_a_workflow_may_be_asked_before_its_call_is_said_to_have_started() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", model_answered(("c1", "workflow_Report", {}), ("c2", "workflow_Report", {})))
+    mesh.say("t", started("c1", "workflow_Report"), at=5)
+    mesh.ask("w1", "Report", "", parent="t", at=6)
+    mesh.ask("w2", "Report", "", parent="t", at=7)
+    mesh.say("t", started("c2", "workflow_Report"), at=7.01)
+    ask = mesh.told()
+    assert [parent_of(ask, id)[2] for id in ("w1", "w2")] == ["c1", "c2"]
+
+
 def test_a_listener_that_joined_late_finds_parents_all_the_same() -> None:
     mesh = Mesh()
     mesh.say("t", data(type="workflow_node_execution_start", node_id="n", sub_task_id="node"))
