@@ -13,7 +13,7 @@ from tests.a2a_verdicts import frames, in_random_batches, rows, tell, told
 from tests.linking.a2a_builder import Connection, Wire, artifact, message, records, task
 from tests.story import row_differences
 
-STATES = ["WORKING", "WORKING", "WORKING", "INPUT_REQUIRED", "COMPLETED", "FAILED", "RESTING"]
+STATES = ["WORKING", "WORKING", "WORKING", "INPUT_REQUIRED", "COMPLETED", "FAILED", "RESTING", "DREAMING"]
 SPANS = ["00-" + letter * 32 + "-" + letter * 16 + "-01" for letter in "ab"]
 
 
@@ -48,7 +48,7 @@ class Traffic:
     def spoken(self, role: str = "agent", **more: Any) -> dict[str, Any]:
         if self.chance.random() < 0.3:
             more["metadata"] = {"referencedWorkflow": {"workflowName": self.new("work")}}
-        elif role == "user" and self.chance.random() < 0.2:
+        elif self.chance.random() < (0.2 if role == "user" else 0.1):
             more["metadata"] = {"parentTaskId": self.chance.choice(self.names)}
         repeated = self.chance.random() < 0.2
         return message("hm", f"again-{role}" if repeated else self.new("m"), role, self.refs(), **more)

@@ -165,6 +165,18 @@ def test_a_workflow_still_open_belongs_to_the_nearest_call_before_it() -> None:
     assert [parent_of(ask, id)[2] for id in ("w1", "w2")] == ["c2", "c1"]
 
 
+def test_a_workflow_may_be_asked_before_its_call_is_said_to_have_started() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", model_answered(("c1", "workflow_Report", {}), ("c2", "workflow_Report", {})))
+    mesh.say("t", started("c1", "workflow_Report"), at=5)
+    mesh.ask("w1", "Report", "", parent="t", at=6)
+    mesh.ask("w2", "Report", "", parent="t", at=7)
+    mesh.say("t", started("c2", "workflow_Report"), at=7.01)
+    ask = mesh.told()
+    assert [parent_of(ask, id)[2] for id in ("w1", "w2")] == ["c1", "c2"]
+
+
 def test_a_listener_that_joined_late_finds_parents_all_the_same() -> None:
     mesh = Mesh()
     mesh.say("t", data(type="workflow_node_execution_start", node_id="n", sub_task_id="node"))
@@ -185,6 +197,25 @@ def test_a_listener_that_joined_late_finds_parents_all_the_same() -> None:
     assert parent_of(whole, "kid") == ("parentTaskId", "t", "c", 1.0)
     assert whole.task("kid")["prompt"] == "the request, late"
     assert whole.why("kid")["links"][0]["explanation"]
+
+
+def test_what_is_known_of_a_task_by_name_reaches_those_below_it_whenever_it_comes() -> None:
+    mesh = Mesh()
+    mesh.say("a", returned("c", "peer_Cook", task_object("b")), at=5)
+    mesh.say("b", metadata={"forwarded_from_peer": "Cook", "original_peer_event_taskId": "c"}, at=6)
+    mesh.say("unseen", metadata={"forwarded_from_peer": "Cook", "original_peer_event_taskId": "d"}, at=7)
+    mesh.say("d", model_answered(), agent="Cook", at=8)
+    ask = mesh.told()
+    assert [ask.task(id)["native"]["context_id"] for id in "abcd"] == ["c"] * 4
+    assert (parent_of(ask, "c")[:2], ask.task("d")["branch"]) == (("forwarded-copy", "b"), "subtask_3")
+
+
+def test_a_conversation_of_children_alone_has_no_main_line() -> None:
+    mesh = Mesh()
+    mesh.say("kid", model_answered(), agent="Cook")
+    mesh.say("unseen", metadata={"forwarded_from_peer": "Cook", "original_peer_event_taskId": "kid"})
+    (conversation,) = mesh.told().conversations()["items"]
+    assert conversation["branches"] == ["subtask_1"]
 
 
 def test_a_parent_that_only_its_child_names_is_there_by_name() -> None:
@@ -313,6 +344,20 @@ def test_a_task_that_names_itself_as_its_parent_has_none() -> None:
     ask = mesh.told()
     assert ask.task("t")["link"] is None
     assert ask.why("t")["links"][0]["kind"] == "refers"
+
+
+def test_tasks_that_name_each_other_as_parents_are_judged_together() -> None:
+    mesh, names = Mesh(), ("t1", "t2", "t3")
+    for task, parent in (("t1", "t3"), ("t2", "t1"), ("t3", "t2")):
+        mesh.ask(task, "Cook", parent=parent, call="x")
+        mesh.say(task, model_asked(), agent="Cook")
+    ask = mesh.told()
+    assert [parent_of(ask, task)[1:2] for task in names] == [("t3",), ("t1",), ()]  # the youngest closes the circle
+    assert ask.why("t3")["links"][0]["kind"] == "refers"
+    mesh.ask("t1", "Cook", parent="root", call="x", at=0.5)  # an earlier request says whose child it is
+    ask = mesh.told()
+    assert [parent_of(ask, task)[1:2] for task in names] == [("root",), ("t1",), ("t2",)]
+    assert [link["kind"] for link in ask.why("t3")["links"]] == ["spawned"]
 
 
 def test_feedback_may_come_before_its_task() -> None:

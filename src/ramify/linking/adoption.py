@@ -151,12 +151,23 @@ def _conversation(world: World, task: Task) -> str:
 def _put_line(world: World, task: Task) -> None:
     line = Line(task.conversation, task.conversation, "root")
     if task.kind == "sub":
+        _drop_main(world, task)
         line = Line(task.id, task.conversation, "subtask", task.order or task.opened, task.place)
     elif world.line(task.id) is not None:
         world.drop("lines", task.id)
     task.line = line.id
     if world.line(line.id) != line:
         world.save("lines", line)
+
+
+def _drop_main(world: World, task: Task) -> None:
+    """It stood on the main line, and does no longer: where it was the only one, there is none."""
+    row = world.conversation(task.conversation)
+    if task.line != task.conversation or row is None or not row.protocol:
+        return
+    standing = (world.task(ref) for _, ref in world.span(key("stands", task.conversation)))
+    if not any(one is not None and one.kind == "root" and one.id != task.id for one in standing):
+        world.drop("lines", task.conversation)
 
 
 # -- sums --------------------------------------------------------------------------------------------------------------
@@ -216,6 +227,7 @@ def _leave(world: World, task: Task) -> None:
         world.drop("conversations", row.id)
         world.drop("lines", row.id)
         return
+    _drop_main(world, task)
     if row.protocol:
         row.opened = _first(world, stands)
         if sign >= row.active or row.refs:

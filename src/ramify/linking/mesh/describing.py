@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import structs
 
 from ramify.linking import adoption
-from ramify.linking.mesh import cancels, names, pairing
+from ramify.linking.mesh import cancels, circles, names, pairing
 from ramify.linking.mesh.state import State
 from ramify.linking.mesh.telling import RANK, RULES, claims, mentions, stirred
 from ramify.linking.world import World, key
@@ -26,16 +26,17 @@ def describe(world: World, project: str, native: str, state: State) -> tuple[Tas
         return None, set()
     known = world.task(id)
     task = known or Task(id, project, protocol=names.PROTOCOL)
-    before, bucket, agent = pairing.standing(task), pairing.bucket_of(task), task.agent
-    context = state.context or context or context_above(world, link)
+    before, bucket, told = pairing.standing(task), pairing.bucket_of(task), told_below(task)
+    above = world.task(link.parent) if link is not None and link.parent != id else None
+    context = state.context or context or (str(above.native.get("context_id", "")) if above is not None else "")
     fill(task, state)
     task.opened = state.given.at if state.given else state.first or at
     task.place = state.given.received if state.given else 0
     task.home = names.conversation_id(project, context)
     task.refs = refs(native, context, state)
-    task.native = own_fields(world, context, state, link)
+    task.native = own_fields(context, state, above)
     put(world, task, link)
-    if known is None or agent != task.agent:
+    if known is None or told != told_below(task):
         cancels.known(world, task, native)
         tell_children(world, task)
     return task, pairing.claimed(world, before, task, bucket)
@@ -47,11 +48,7 @@ def put(world: World, task: Task, link: Link | None) -> None:
         link = structs.replace(link, via=kept.via, via_id=kept.via_id)
     elif kept is not None and kept.via_id:
         pairing.count(world, kept.via_id, task, there=False)
-    taken = adoption.put(world, task, link)
-    refers = () if taken or link is None else (Link("refers", link.parent, link.rule, link.certainty, evidence=link.evidence),)
-    if refers != task.refers:
-        task.refers = refers
-        world.save("tasks", task)
+    circles.attach(world, task, link)
 
 
 def found(world: World, project: str, native: str, state: State) -> tuple[Link | None, int, str]:
@@ -69,11 +66,6 @@ def found(world: World, project: str, native: str, state: State) -> tuple[Link |
     rule, certainty = RULES[rank]
     link = Link("spawned", names.task_id(project, above), rule, certainty, evidence=(seen,))
     return link, min(filter(None, (at, when))), context
-
-
-def context_above(world: World, link: Link | None) -> str:
-    above = world.task(link.parent) if link else None
-    return str(above.native.get("context_id", "")) if above is not None else ""
 
 
 def fill(task: Task, state: State) -> None:
@@ -111,12 +103,11 @@ def refs(native: str, context: str, state: State) -> tuple[NativeRef, ...]:
     return tuple(NativeRef(names.PROTOCOL, kind, value) for kind, value in found if value)
 
 
-def own_fields(world: World, context: str, state: State, link: Link | None) -> dict[str, Any]:
+def own_fields(context: str, state: State, above: Task | None) -> dict[str, Any]:
     given = state.given
     fields: dict[str, Any] = {"context_id": context, **(given.native if given else {})}
     if given is not None and not given.told and given.parent and not given.native.get("node_id"):
-        above = world.task(link.parent) if link else None  # an export has no properties: the parent's agent asked
-        fields["delegating_agent_name"] = above.agent if above else ""
+        fields["delegating_agent_name"] = above.agent if above else ""  # an export has no properties: the parent's agent asked
     fields["messages"] = state.messages
     if state.outcome:
         fields |= {"final_text": state.last_words, **state.end}
@@ -125,10 +116,14 @@ def own_fields(world: World, context: str, state: State, link: Link | None) -> d
     return {name: value for name, value in fields.items() if value not in ("", None)}
 
 
+def told_below(task: Task) -> tuple[str, str]:
+    """What its children have of it."""
+    return task.agent, task.native.get("context_id", "")
+
+
 def tell_children(world: World, task: Task) -> None:
-    """They may have waited for its agent's name."""
-    for _, kid in world.span(key("kids", task.id)):
+    below = [kid for _, kid in world.span(key("kids", task.id))]
+    for kid in (*below, *circles.refused(world, task.project)):
         child = world.task(kid)
-        if child is not None and child.protocol == names.PROTOCOL:
-            own = next((ref.value for ref in child.refs if ref.kind == "task"), "")
-            stirred(world, task.project, own)
+        if child is not None and child.protocol == names.PROTOCOL and child.found is not None and child.found.parent == task.id != kid:
+            stirred(world, task.project, names.native_id(child))

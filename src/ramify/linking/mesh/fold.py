@@ -191,6 +191,7 @@ def thought(work: Writing, message: MeshMessage, number: int, part: Thought) -> 
         if not work.state.thought:
             work.state.thought = fresh.id
             fresh.details["call"] = work.state.open_call or None
+            fresh.model = work.call(work.state.open_call).model if work.state.open_call else ""
             work.put("notes", fresh)
         row = work.note(work.state.thought)
         row.text += part.text

@@ -3,6 +3,7 @@
 from functools import lru_cache
 
 from ramify.model import ids
+from ramify.model.entity import Task
 
 PROTOCOL = "sam"
 
@@ -10,6 +11,10 @@ PROTOCOL = "sam"
 @lru_cache(4096)
 def task_id(project: str, native: str) -> str:
     return ids.short("task", project, PROTOCOL, native)
+
+
+def native_id(task: Task) -> str:
+    return next((ref.value for ref in task.refs if ref.kind == "task"), "")
 
 
 @lru_cache(4096)

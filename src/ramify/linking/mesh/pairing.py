@@ -116,9 +116,12 @@ def in_order(tools: list[ToolCall], kids: list[Task]) -> dict[str, ToolCall]:
 
 
 def nearest(tools: list[ToolCall], kids: list[Task]) -> dict[str, ToolCall]:
-    """From the last request backwards: the nearest start before it that no later one has."""
+    """From the last request backwards: the nearest start before it that no later one has. Requests may go out before
+    their calls are said to have started: where each call has one, and was decided before it, they go together in order."""
     found: dict[str, ToolCall] = {}
     free = sorted(tools, key=lambda tool: (tool.begun or tool.opened, tool.block, tool.id))
+    if len(free) == len(kids) and all(tool.opened < kid.opened + MILLISECOND for tool, kid in zip(free, kids, strict=True)):
+        return in_order(free, kids)
     for kid in reversed(kids):
         before = [tool for tool in free if (tool.begun or tool.opened) < kid.opened + MILLISECOND]
         if before:

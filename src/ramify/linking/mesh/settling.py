@@ -1,11 +1,11 @@
 """When a batch is over: every task of which something new was told is folded once, described, and paired with calls."""
 
-from ramify.linking.mesh import names, pairing, toolcalls
+from ramify.linking.mesh import circles, names, pairing, toolcalls
 from ramify.linking.mesh.deliveries import Entry, Read, message_at
 from ramify.linking.mesh.describing import describe
 from ramify.linking.mesh.fold import count, fold, is_ordered
 from ramify.linking.mesh.state import State, load, save
-from ramify.linking.mesh.telling import entries
+from ramify.linking.mesh.telling import entries, stirred
 from ramify.linking.mesh.writing import Writing
 from ramify.linking.sighting import Price
 from ramify.linking.world import World
@@ -16,10 +16,16 @@ Told = list[tuple[Entry, MeshMessage]]
 
 def settle(world: World, read: Read, price: Price) -> None:
     again: dict[pairing.Bucket, None] = {}
+    told: dict[str, None] = {}
     while world.stirred:
         place = next(iter(world.stirred))
         stir = world.stirred.pop(place)
         again |= dict.fromkeys(bring_up(world, *place, stir, read, price))
+        told[names.task_id(*place)] = None
+        if not world.stirred:
+            for task in circles.judge(world, told):
+                stirred(world, task.project, names.native_id(task))
+            told.clear()
     for bucket in sorted(again):
         pairing.pair(world, bucket)
 
