@@ -38,8 +38,8 @@ def leaking(clean: Callable[[Planted], bytes | str]) -> list[str]:
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len(FORMATS) >= 180
-    assert len(SECRETS) >= 370
+    assert len(FORMATS) >= 280
+    assert len(SECRETS) >= 560
 
 
 def test_each_of_them_is_there_before_anybody_looks() -> None:
@@ -359,6 +359,8 @@ def harmless(source: random.Random) -> list[str]:
         f"next_page_token={drawn(source, letters, 40)} progressToken: {drawn(source, letters, 24)} max_token={drawn(source, letters, 20)}",
         f"msg_01{drawn(source, letters, 22)} toolu_01{drawn(source, letters, 22)} req_011{drawn(source, letters, 21)}",
         f"chatcmpl-{drawn(source, letters, 29)} resp_{drawn(source, HEXADECIMAL, 48)} call_{drawn(source, letters, 24)} fc_{drawn(source, HEXADECIMAL, 48)}",
+        f"sk-{drawn(source, HEXADECIMAL, 12)} sdk-{uuid} live_{drawn(source, HEXADECIMAL, 20)} fc_{drawn(source, letters, 32)} st.{drawn(source, letters, 12)}",
+        f"sessionid={uuid} session_id={drawn(source, letters, 24)} https://{drawn(source, HEXADECIMAL, 32)}@o1.ingest.example.org/42",
         f"gdk-task-{drawn(source, HEXADECIMAL, 32)} a2a_subtask_{drawn(source, HEXADECIMAL, 32)} web-session-{drawn(source, HEXADECIMAL, 32)}",
         f"data:image/png;base64,iVBORw0KGgo{drawn(source, letters + '+/', 4000)}==",
         f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{drawn(source, letters + '+/', 43)} me@example.org",
@@ -389,6 +391,17 @@ CODE = [
     "--password-file /run/secrets/db --token-url https://example.org/oauth2/v2/token --key-type ecdsa-p256",
     "docker run -u 1000:1000 image; ls -u; tar -u file:name", "client_secret: ${CLIENT_SECRET} token: {{ .Values.token }}",
     '{"auth": "none", "auth": "oauth2-client-credentials", "author": "somebody"}',
+    "3 tests pass: test_tokens2, test_pages; pass: integration2 PASS=unit_tests_2026 bypass: Version2b compass: N42E7 --- PASS: TestToken2 (0.00s)",
+    "def call(self, password: str | None = None, token: Token2 | None = None) -> Pass2: ...  # the password 'password1' is refused",
+    'required = ("password", "username2"); {"pass": "3 of 5", "passed": 12, "passing": "unit2026"}; | password | required |',
+    "**Token:** a word. **Password:** `your-password` <input name=\"username\" value=\"ann2026\"> <meta name=\"viewport\" content=\"width=device-width\">",
+    "mkdir -p src/ramify2; docker run -p 8080:80 -p 127.0.0.1:8443:8443 image2; mysql -u root -p shop2026; ls -a dir2026; tar -P x2026y",
+    "sk-toggleable__control sk-estimator-doc-link-2 sk-container-id-1 as-of-2026-the-rules-have-changed-a-lot ak-9 pa-system-of-the-year-2026-in-the-hall-of-fame",
+    "Surrogate-Key: page2026/section4/article1234567 Idempotency-Key: 6ba7b810-9dad-11d1-80b4-00c04fd430c8 Sec-WebSocket-Key: sample",
+    "the price is $6$ or $1$, and $2a of it; `echo $1$2`; awk '{print $1$2$3}'", '{"kty": "EC", "x": "short", "d": "text"} {"d": "M10 20"}',
+    "https://user-name-of-a-service-account@example.org/ https://team.of.agents.2026@git.example.org/x", "bearer of good news and of bad ones; bearer authentication-flow",
+    "a map from key | value, token | count | share, and `password` | `secret`", "GITHUB_PATH=/opt/bin2026/tool_cache APP_AUTH=oauth2-client-credentials ADMIN_PW=required",
+    "created identified by 'agent' and identified by its id; sessionid=6ba7b810-9dad-11d1-80b4-00c04fd430c8",
 ]
 
 

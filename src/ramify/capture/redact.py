@@ -15,7 +15,7 @@ from ramify.capture.secret_words import redact_beside
 from ramify.model.observation import Headers
 from ramify.protocols.wire.coding import decode, encodings_of
 
-VERSION = 5  # one more whenever a rule of any module here finds more: stores say by which they were searched
+VERSION = 6  # one more whenever a rule of any module here finds more: stores say by which they were searched
 HEADER_MARK = "[redacted]"
 PLAIN_KEYS = (
     "idempotency", "cache", "surrogate", "routing", "partition", "sort", "group", "dedup", "deduplication", "message", "object", "request",
@@ -25,7 +25,7 @@ PLAIN_KEYS = (
 SECRET_HEADER = re.compile(
     r"authorization|^(?:set-)?cookie2?$|secret|passw|credential|token|signature|jwt|[-_]auth$|^auth$"
     r"|(?:api|subscription|functions|access|account|master|shared|app|application|auth|private|signing|rapidapi)[-_]?key"
-    r"|(?:^|[-_])authentication$|^dpop$|^x-ramify-session$|"
+    r"|(?:^|[-_])authentication$|^dpop$|^x-ramify-session$|^x-honeycomb-team$|"
     + "".join(f"(?<!{each})" for each in PLAIN_KEYS)
     + r"[-_]key$",
     re.IGNORECASE,

@@ -10,8 +10,8 @@ import re
 from base64 import b64encode
 
 from ramify.capture.secret_providers import cuts, probe_after
-from ramify.capture.secret_shapes import Family, Pattern, after, begun, bounded, mark, outside_blobs, whole
-from ramify.capture.secret_words import is_random
+from ramify.capture.secret_shapes import Family, Pattern, after, begun, bounded, judged, mark, outside_blobs, whole
+from ramify.capture.secret_words import is_drawn, is_random, restless
 
 
 def json_web_token() -> Pattern:
@@ -32,14 +32,18 @@ PEM = r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
 PEM_END = r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
 # Line ends, and the line numbers of a file viewer.
 PEM_GAP = r"(?:\s|\\+[nrt]|\\+u2192|\xe2\x86\x92|\d{1,6}(?=\\|\xe2|\s))*+"
-SCHEME = r"(?i:bearer|basic|token|bot|apikey|ssws)"
+SCHEME = r"(?i:bearer|basic|token|bot|apikey|ssws|splunk|geniekey|negotiate|ntlm|sso-key|zoho-oauthtoken|klaviyo-api-key)"
+NO_PLAIN_KEY = "".join(f"(?<!{each})" for each in ("idempotency", "cache", "surrogate", "routing", "partition", "dedup", "deduplication", "correlation"))
 VALUE = r"[^\s\"'\\,;&|<>(){}\[\]$`]"
+GIVEN = r"[^\n|;&\\]{0,80}? -"
+LOGIN = rf"(?:(?:sshpass|(?:docker|podman|helm registry|oras|nerdctl) login|redis-cli|unzip|vsce publish)\b{GIVEN}[pPa] ?|(?:mysql\w{{0,8}}|mariadb)\b{GIVEN}p)"
+"""Programs to which a password is given by one letter; some of them take it only where no space is between."""
 
 DASHED = Family(
     re.compile(
         (
             rf"-(?:(?<=sk-)(?:(?:ant|proj|svcacct|admin)-|[A-Za-z0-9]{{20}}T3Blb|{begun(3)}[\w-]{{8}})"
-            r"|(?<=lpat-)[\w-]{8}|(?<=pypi-)AgE|(?<=xox[a-z]-)\w|(?<=xapp-)\d|----BEGIN "
+            r"|(?<=lpat-)[\w-]{8}|(?<=pypi-)AgE|(?<=xox[a-z]-)\w|(?<=xapp-)\d|----BEGIN |--- BEGIN SSH2"
             rf"|(?<=[0-9a-f]{{32}}-)us\d|(?<=Private-)(?:Lines|MAC): |u [^\s:]{{1,64}}:|-user[ =]|{probe_after('-')})"
         ).encode()
     ),
@@ -49,21 +53,30 @@ DASHED = Family(
             "private-key",
             rf"{PEM}(?:(?:[^\"-]|-(?!----))*+{PEM_END}|(?:{PEM_GAP}[A-Za-z0-9+/]{{16,}}={{0,2}})+)",
         ),
+        whole("private-key", rf"-----BEGIN OpenVPN Static key V1-----(?:{PEM_GAP}[0-9a-f]{{16,}})+"),
+        whole("private-key", rf"---- BEGIN SSH2 [A-Z ]{{0,20}}PRIVATE KEY ----(?:{PEM_GAP}[A-Za-z0-9+/]{{16,}}={{0,2}})+"),
         whole("anthropic-key", rf"sk-ant-[a-z]{{3,6}}\d\d-[\w-]{{8,}}|{bounded('sk-ant-')}[\w-]{{8,}}"),
         whole(
             "openai-key", r"sk-(?:proj|svcacct|admin)-[\w-]{40,}|sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20,}"
         ),
-        whole("gitlab-token", r"glpat-[\w-]{20,}"),
+        whole("gitlab-token", r"glpat-[\w-]{20,}(?:\.[0-9a-z]{2}\.[0-9a-z]{7,9})?"),
         whole("pypi-token", r"pypi-AgE[\w-]{40,}"),
-        whole("slack-token", r"xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{10,}"),
+        whole("slack-token", r"xox[abdeoprs]-[A-Za-z0-9%+/-]{10,}|xapp-\d-[A-Za-z0-9-]{10,}"),
         whole(
             "openai-key",
             rf"{bounded('sk-')}(?:(?:proj|svcacct|admin|None|or-v1)-[\w-]{{20,}}|(?=[A-Za-z]*\d)[A-Za-z0-9]{{20,}})",
         ),
+        judged("openai-key", rf"({bounded('sk-')})([\w-]{{20,}})", is_drawn),
         whole("mailchimp-key", r"(?<![0-9a-f])[0-9a-f]{32}-us\d{1,2}(?!\w)"),
         whole("private-key", r"(?<=Private-Lines: )\d{1,4}(?:(?:\s|\\+[nr])+[A-Za-z0-9+/]{16,}={0,2})+"),
         whole("private-key", r"(?<=Private-MAC: )[0-9a-f]{40,64}"),
         after("password", r"((?:(?<![\w-])-u|--user)[ =]['\"]?[^\s:'\"\\]{1,64}:)((?=[^\s\d]{0,60}\d)(?=\d*[A-Za-z])[^\s'\"\\]{6,})"),
+    ),
+)
+LOGINS = Family(
+    re.compile(rb"-[pPa](?<= -[pPa]) ?\\*['\"]?(?=[^\s\d]{0,60}\d)(?=\d*[A-Za-z])[A-Za-z0-9!@#%^*_+=-]{8}"),
+    (
+        after("password", rf"({LOGIN}\\*['\"]?)((?=[^\s\d]{{0,60}}\d)(?=\d*[A-Za-z])[A-Za-z0-9!@#%^*_+=-]{{8,}})(?![\w./:-])"),
     ),
 )
 UNDERSCORED = Family(
@@ -81,7 +94,7 @@ UNDERSCORED = Family(
     ),
 )
 LETTERED = Family(
-    re.compile(rb"A(?:KIA|SIA|Iza|KID|TBB|T[AC]TT|BSK|(?<=LTA)I|(?<=EAA)\w)[\w+/-]{8}"),
+    re.compile(rb"A(?:KIA|SIA|Iza|KID|TBB|T[AC]TT|BSK|(?<=LTA)I|(?<=EAA)\w|KCp|(?<=EZA)K)[\w+/-]{8}"),
     (
         outside_blobs("aws-key-id", r"A(?:KIA|SIA)[A-Z0-9]{16}"),
         outside_blobs("google-key", r"AIza[\w-]{35}"),
@@ -90,6 +103,8 @@ LETTERED = Family(
         outside_blobs("alibaba-key-id", bounded("LTAI") + r"(?=[A-Za-z]*\d)[A-Za-z0-9]{12,20}(?![A-Za-z0-9])"),
         outside_blobs("facebook-token", bounded("EAA[A-Z]") + r"(?=[A-Za-z]*\d)[A-Za-z0-9]{60,}"),
         whole("atlassian-token", bounded("AT[AC]TT3") + r"[\w-]{60,}(?:=[A-F0-9]{8})?"),
+        outside_blobs("jfrog-key", bounded("AKCp") + r"(?=[A-Za-z]*\d)[A-Za-z0-9]{60,}"),
+        outside_blobs("easypost-key", bounded("EZAK") + r"(?=[A-Za-z]*\d)[A-Za-z0-9]{54}(?![A-Za-z0-9])"),
         whole("bedrock-key", bounded("ABSK") + r"[A-Za-z0-9+/]{100,}={0,2}"),
     ),
 )
@@ -97,7 +112,7 @@ DOTTED = Family(
     re.compile(
         (
             r"\.(?=[\w+/-])(?:(?=[\w-]{6}\.[\w-]{27})(?<=[\w-]{23}\.)|(?<=pat\w{14}\.)[0-9a-f]{64}|atlasv1\."
-            rf"|slack\.com/services/T|com/api/webhooks/\d|{probe_after('.', 'ya29[.]')})"
+            rf"|slack\.com/services/T|com/api/webhooks/\d|office\.com/webhookb2/|{probe_after('.', 'ya29[.]')})"
         ).encode()
     ),
     (
@@ -107,6 +122,7 @@ DOTTED = Family(
         whole("airtable-token", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
         whole("terraform-token", r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}"),
         whole("slack-webhook", r"(?<=hooks\.slack\.com/services/)T[A-Z0-9]{6,}/B[A-Z0-9]{6,}/[A-Za-z0-9]{16,}"),
+        after("teams-webhook", r"(\.office\.com/webhookb2/[\w@-]{36,80}/IncomingWebhook/)([0-9a-f]{32}(?:/[\w-]{8,80})?)"),
         after("discord-webhook", r"(\.com/api/webhooks/\d+/)([\w-]{50,})"),
     ),
 )
@@ -123,16 +139,34 @@ IN_BASE64 = Family(
     re.compile(rb"J(?:(?<=eyJ)\w{4}|(?<=LS0tLS1CRUdJ)Ti)"),
     (json_web_token(), whole("private-key", private_key_in_base64())),
 )
+JOINED = r"(?:\\*['\"`] ?[+,.] ?\\*['\"`])?"
 BEARER = Family(
     re.compile(rb"B(?:earer|EARER) "),
-    (after("bearer-token", r"(B(?:earer|EARER) +)((?=[A-Za-z._~+/=-]*\d)[\w.~+/=-]{20,})"),),
+    (after("bearer-token", rf"(B(?:earer|EARER) +{JOINED})((?=[A-Za-z._~+/=-]*\d)[\w.~+/=-]{{20,}})"),),
 )
+SMALL_BEARER = Family(
+    re.compile(rb"bearer(?: +[\w\"'\\]|\\*\"\s*:)"),
+    (judged("bearer-token", rf"(bearer(?: +{JOINED}|\\*\"\s{{0,9}}:\s{{0,9}}\\*\"))([\w.~+/=-]{{20,}})", is_random),),
+)
+HASHED = Family(
+    re.compile(rb"\$(?:2[abxy]?\$\d|(?:apr1|[1567y]|argon2)[id]{0,2}\$)"),
+    (
+        whole("password-hash", r"\$2[abxy]?\$\d\d\$[./A-Za-z0-9]{53}"),
+        whole("password-hash", r"\$(?:apr1|[156]|7|y)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,24}\$(?:[./A-Za-z0-9]{1,40}\$)?[./A-Za-z0-9]{22,90}"),
+        whole("password-hash", r"\$argon2(?:id|i|d)\$v=\d{1,3}\$[a-z0-9=,]{1,40}\$[A-Za-z0-9+/]{8,90}\$[A-Za-z0-9+/]{16,120}"),
+    ),
+)
+WEB_KEY = Family(
+    re.compile(rb'kty\\*+"'),
+    (after("private-key", r"((?<![\w])(?:d|k|p|q|dp|dq|qi)\\*\"\s{0,9}:\s{0,9}\\*\")([\w-]{40,})"),),
+)
+"""A key as JSON has it (RFC 7517): what makes it private has names of one or two letters."""
 SSWS = Family(re.compile(rb"SSWS +00"), (after("okta-token", r"(SSWS +)(00[\w-]{38,})"),))
 DAPI = Family(re.compile(rb"dapi[0-9a-f]"), (whole("databricks-token", bounded("dapi") + r"[0-9a-f]{32}(?:-\d)?(?![0-9A-Za-z])"),))
 COLON = Family(
     re.compile(
         (
-            r":(?:(?<=[h\\]\":)(?:(?<=auth\":)|(?<=auth\\\":)|(?<=auth\\{3}\":)|(?<=auth\\{7}\":))|AA(?<=\d{8}:AA)[\w-]{33}|//[^\s/:@\"\\]{0,64}:[^\s/@\"\\]{1,256}@|(?<=[nNyY']:)(?:(?<=[nNyY]:)|(?<=[nNyY]':))(?:"
+            r":(?:(?<=[h\\]\":)(?:(?<=auth\":)|(?<=auth\\\":)|(?<=auth\\{3}\":)|(?<=auth\\{7}\":))|AA(?<=\d{8}:AA)[\w-]{33}|APA91b|//[^\s/:@\"\\]{20,256}@|//[^\s/:@\"\\]{0,64}:[^\s/@\"\\]{1,256}@|(?<=[nNyY']:)(?:(?<=[nNyY]:)|(?<=[nNyY]':))(?:"
             rf"(?:(?<=(?i:zation):)|(?<=(?i:zation)':))\s*\\*['\"]?(?:{SCHEME} |{VALUE}{{16}})"
             r"|(?:(?<=(?i:-key):)|(?<=(?i:-key)':)|(?<=(?i:-token):)|(?<=(?i:-token)':))"
             rf"\s*\\*[\"']?{VALUE}{{8}}))"
@@ -144,17 +178,20 @@ COLON = Family(
             rf"((?i:authorization)'?:\s*\\*[\"']?{SCHEME} +)([\w.~+/=:-]{{6,}})",
         ),
         after("authorization", rf"((?i:authorization)'?:\s*\\*[\"']?)((?=[^\s\d]{{0,200}}\d){VALUE}{{16,}})"),
+        judged("api-key", rf"((?i:[a-z]{NO_PLAIN_KEY}-key|[a-z]-token)'?:\s*\\*[\"']?)({VALUE}{{16,}})", is_drawn),
         after("api-key", rf"((?i:api-key|auth-token|private-token)'?:\s*\\*[\"']?)({VALUE}{{8,}})"),
         login_in_base64(),
         whole("telegram-token", r"(?<!\d)\d{8,10}:AA[\w-]{33}"),
+        whole("firebase-key", r"(?<=:)APA91b[\w-]{100,}"),
+        judged("url-password", r"(://)([^\s/:@\"\\]{20,256})(?=@)", is_drawn),
         after("url-password", r"(://[^\s/:@\"\\]{0,64}:)(?![$<{])([^\s/@\"\\]{1,256})(@)"),
     ),
 )
 ASSIGNED = Family(
     re.compile(
-        rb"=(?<=[YNTDyntdegh]=)(?:(?<=KEY=)|(?<=TOKEN=)|(?<=SECRET=)|(?<=PASSWORD=)|(?<=PASSWD=)"
+        rb"=(?<=[YNTDSHWyntdegh]=)(?:(?<=KEY=)|(?<=TOKEN=)|(?<=SECRET=)|(?<=PASSWORD=)|(?<=PASSWD=)"
         rb"|(?<=_key=)|(?<=[tT]oken=)|(?<=secret=)|(?<=password=)|(?<=ature=)"
-        rb"|(?<=[?&;]key=)|(?<=[?&;]sig=)|(?<=[?&;]jwt=)|(?<=[?&;]auth=)|(?<=[?&;]code=)|(?<=sessionid=)|(?<=(?i:pwd)=)|(?<=[?&;]apikey=))"
+        rb"|(?<=[?&;]key=)|(?<=[?&;]sig=)|(?<=[?&;]jwt=)|(?<=[?&;]auth=)|(?<=[?&;]code=)|(?<=sessionid=)|(?<=SESSID=)|(?<=SESSIONID=)|(?<=_PW=)|(?<=_PAT=)|(?<=_AUTH=)|(?<=_auth=)|(?<=CREDENTIALS=)|(?<=(?i:pwd)=)|(?<=[?&;]apikey=))"
     ),
     (
         after(
@@ -166,8 +203,12 @@ ASSIGNED = Family(
         after(
             "url-parameter",
             r"((?:[?&;]|\\u0026)(?:api_key|access_token|refresh_token|id_token|token|client_secret|secret|password"
-            rf"|X-Amz-Signature|X-Amz-Security-Token|X-Goog-Signature|signature)=)({VALUE}{{8,}})",
+            rf"|X-Amz-Signature|X-Amz-Security-Token|X-Goog-Signature|[sS]ignature)=)({VALUE}{{8,}})",
         ),
+        after("signature", r"(aws4_request[^\n\"]{0,200}?[, ]Signature=)([0-9a-f]{64})"),
+        judged("environment", rf"((?:_PAT|_AUTH|_auth|CREDENTIALS) ?= ?\\*[\"']?)({VALUE}{{16,}})", is_random),
+        judged("environment", rf"(_PW=\\*[\"']?)({VALUE}{{8,}})", lambda value: restless(value) or is_random(value)),
+        judged("session", r"((?:PHPSESSID|JSESSIONID|sessionid)=)([\w%.-]{20,})", is_drawn),
         after(
             "url-parameter",
             rf"((?:[?&;]|\\u0026)(?:key|sig|jwt|auth|code|apikey|(?:j|php)?sessionid)=)((?=[^\s&;\d]{{0,200}}\d){VALUE}{{16,}})",
@@ -175,4 +216,4 @@ ASSIGNED = Family(
     ),
 )
 
-FAMILIES = (DASHED, UNDERSCORED, LETTERED, DOTTED, IN_BASE64, BEARER, SSWS, DAPI, COLON, ASSIGNED)
+FAMILIES = (DASHED, LOGINS, UNDERSCORED, LETTERED, DOTTED, IN_BASE64, BEARER, SMALL_BEARER, SSWS, HASHED, WEB_KEY, DAPI, COLON, ASSIGNED)

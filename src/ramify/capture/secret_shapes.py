@@ -64,3 +64,9 @@ def after(kind: str, shape: str) -> Pattern:
         return head + replacement + tail
 
     return Pattern(kind, re.compile(shape.encode()), replace)
+
+
+def judged(kind: str, shape: str, judge: Callable[[bytes], bool]) -> Pattern:
+    """The same, where the words before it prove too little: its own letters (group 2) are looked at as well."""
+    replacement = mark(kind)
+    return Pattern(kind, re.compile(shape.encode()), lambda match: match[1] + replacement if judge(match[2]) else match[0])
