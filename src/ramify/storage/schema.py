@@ -121,6 +121,8 @@ STEPS: tuple[str, ...] = (
     "INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1",
     # More of a session's keys stand together: likewise.
     "INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1",
+    # Much is judged by other rules, and what agents, meshes and event logs leave to go on from has another form: likewise.
+    "INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1",
 )
 
 PROJECTIONS = (
