@@ -158,13 +158,14 @@ class PostgresServer:
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def read(self, query: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """In the server's own form: rows and pieces are bytes, and as text they would come in hexadecimal."""
         if self._owner == threading.get_ident():
             assert self._writer is not None
-            return self._writer.execute(query, parameters).fetchall()
+            return self._writer.execute(query, parameters, binary=True).fetchall()
         query = in_schema(self.schema, query)
         kept = self._readers.get(threading.get_ident())
         try:
-            return self._reader().execute(query, parameters).fetchall()
+            return self._reader().execute(query, parameters, binary=True).fetchall()
         except psycopg.Error as problem:
             self._drop_reader()
             if not is_away(problem):
@@ -179,7 +180,7 @@ class PostgresServer:
             return
         try:
             with self._reader().cursor() as cursor:
-                yield from cursor.stream(in_schema(self.schema, query), parameters)
+                yield from cursor.stream(in_schema(self.schema, query), parameters, binary=True)
         except psycopg.Error as problem:
             self._drop_reader()
             raise StoreDown(words(problem)) if is_away(problem) else problem from None
