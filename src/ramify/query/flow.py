@@ -184,6 +184,9 @@ def final_text(task: Answer, told: Told) -> str | None:
     """The words with which the task itself ended; None while it is open, and where it ended without any."""
     if task["status"] not in ENDED:
         return None
-    ends = [note.text for note in told.notes if note.task == task["id"] and note.kind == "end" and note.text]
+    ends = [note for note in told.notes if note.task == task["id"] and note.kind == "end"]
+    if ends:
+        counting = [note for note in ends if iso(note.at) == task["closed"]] or ends
+        return counting[-1].text or None
     own = [message for message in told.messages if message["task"] == task["id"] and message["role"] in ("assistant", "agent")]
-    return ends[-1] if ends else (text_of(own[-1]) if own else "") or None
+    return (text_of(own[-1]) if own else "") or None
