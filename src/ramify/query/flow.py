@@ -167,8 +167,14 @@ def _said(told: Told, tasks: Tasks) -> Iterator[Answer]:
 
 
 def is_request(message: Answer, text: str, task: Answer) -> bool:
-    """The words may stand between others that a platform put around them."""
-    return text == task["prompt"] or (message["role"] == "user" and message["timestamp"] == task["opened"] and (task["prompt"] or "") in text)
+    """The words may stand between others that a platform put around them, and in several parts."""
+    if text == task["prompt"]:
+        return True
+    return message["role"] == "user" and message["timestamp"] == task["opened"] and spaced(task["prompt"] or "") in spaced(text)
+
+
+def spaced(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _artifacts(task: Answer) -> Iterator[Answer]:
