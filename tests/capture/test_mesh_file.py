@@ -10,7 +10,9 @@ import pytest
 from ramify.capture.formats import detect
 from ramify.capture.mesh_file import offset_of, read_mesh
 from ramify.capture.mesh_secrets import redact_message
+from ramify.model.mesh_event import MeshMessage
 from ramify.model.observation import Record
+from ramify.protocols.sam.decode import decode
 from tests import story
 
 CASES = story.CASES / "sam"
@@ -62,6 +64,19 @@ def test_a_stamp_without_a_zone_gets_the_one_that_was_said(tmp_path: Path) -> No
     assert json.loads(east.body)["payload"] == envelopes()[0]["payload"]
     assert offset_of("Europe/Amsterdam", 1_750_000_000_000_000) == "+02:00"
     assert offset_of("Europe/Amsterdam", 1_737_000_000_000_000) == "+01:00"
+    assert utc.id != east.id
+
+
+def test_so_does_the_stamp_of_an_agent_whose_message_was_received_in_a_zone(tmp_path: Path) -> None:
+    line = json.loads((CASES / "plain/messages.jsonl").read_bytes().splitlines()[-1])
+    status = line["payload"]["result"]["status"]
+    status["timestamp"] = status["timestamp"].removesuffix("+00:00")
+    (tmp_path / "x.jsonl").write_text(json.dumps(line))
+    (utc,), (east,) = records(tmp_path / "x.jsonl"), records(tmp_path / "x.jsonl", "+02:00")
+    said, later = decode(utc), decode(east)
+    assert isinstance(said, MeshMessage)
+    assert isinstance(later, MeshMessage)
+    assert (said.at - later.at, said.received, said.guessed) == (2 * 3600 * 1_000_000, later.received, True)
     assert utc.id != east.id
 
 

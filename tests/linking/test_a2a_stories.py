@@ -278,6 +278,15 @@ def test_what_was_there_before_somebody_asked_for_a_task_is_none_of_its_children
     assert (answer.parent("kid"), answer.parent("root")) == ("root", None)
 
 
+def test_a_request_that_an_agent_takes_for_a_task_that_was_there_says_nothing_about_its_age() -> None:
+    wire = Wire()
+    root = wire.connect("a").open().status("root", "INPUT_REQUIRED", message("how?", "q"))  # the capture began in mid-work
+    begin(wire, "a", "kid")
+    wire.connect("a").send(message("like this", "u", "user", contextId="ctx")).open().status("root", "WORKING")
+    announce(root, "root", "kid")
+    assert tell(wire).parent("kid") == "root"
+
+
 def test_where_nobody_saw_the_requests_the_first_of_two_claims_stands() -> None:
     wire = Wire()
     for id, other in (("x", "y"), ("y", "x")):

@@ -270,6 +270,18 @@ def test_a_copy_that_waits_is_remembered_until_its_task_is_known_and_other_state
     assert (ask.task("t")["status"], ask.task("u")["status"], ask.task("u")["native_status"]) == ("input-required", "working", None)
 
 
+def test_the_first_end_is_final() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.end("t", "stopped", state="canceled")
+    mesh.end("t", "done all the same")
+    task = mesh.told().task("t")
+    assert (task["status"], task["native"]["final_text"], task["closed"]) == ("canceled", "stopped", "2026-11-15T10:00:02.000000Z")
+    mesh.ask("t", "Chef", "again")
+    mesh.end("t", "done now")
+    assert mesh.told().task("t")["native"]["final_text"] == "done now"
+
+
 def test_a_request_from_a_clock_that_is_ahead_does_not_open_its_task_again() -> None:
     mesh = Mesh()
     mesh.ask("t", "Chef", at=60)

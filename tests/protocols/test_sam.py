@@ -82,7 +82,7 @@ def test_every_data_part_is_understood() -> None:
     history = [{"parts": [{"function_response": {"id": "c0", "name": "peer_A", "response": {"error": "timed out after 5 seconds"}}}]}]
     found = read("a2a/v1/gateway/status/gw/t1", status(
         data(type="llm_invocation", request={"model": "m/x", "contents": history}),
-        data(type="llm_response", data={"content": {"parts": [{"text": "I ask."}, {"function_call": {"id": "c1", "name": "peer_A", "args": None}}]}, "usage_metadata": {"prompt_token_count": 3, "candidates_token_count": 4}}),
+        data(type="llm_response", data={"content": {"parts": [{"text": "I ask."}, {"function_call": {"id": "c1", "name": "peer_A", "args": None}}]}, "usage_metadata": {"prompt_token_count": 3, "candidates_token_count": 4}}, usage={"input_tokens": None, "output_tokens": None}),
         data(type="tool_invocation_start", tool_name="peer_A", tool_args={"q": 1}, function_call_id="c1", parallel_group_id="g"),
         data(type="tool_result", tool_name="peer_A", result_data=child, function_call_id="c1", llm_usage={"input_tokens": 1, "output_tokens": 2, "model": "y"}),
         data(type="thinking_content", content="hm", is_complete=True),

@@ -34,6 +34,24 @@ def test_what_an_agent_says_of_an_error_is_told_once_and_the_end_says_it_in_its_
     assert told.final_text == "Something went wrong"
 
 
+def test_a_prompt_of_several_parts_is_told_once() -> None:
+    mesh = Mesh()
+    asked = mesh.ask("t", "Chef", "Request received by gateway at: 2026-11-15T10:00:00+00:00")
+    asked["payload"]["params"]["message"]["parts"] += [{"kind": "text", "text": "Boil"}, {"kind": "text", "text": "an egg"}]
+    mesh.end("t", "boiled")
+    told = TaskQueryService(mesh.told()).get_complete_task_flow("t")
+    assert told.request_text == "Boil\nan egg"
+    assert [event["kind"] for event in told.timeline] == ["request", "message", "end"]
+
+
+def test_an_end_without_words_has_none_whatever_was_said_before() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", {"kind": "text", "text": "half of it"})
+    mesh.say("t", data(type="structured_invocation_result", status="success"), kind="task", state="completed")
+    assert TaskQueryService(mesh.told()).get_complete_task_flow("t").final_text is None
+
+
 def test_an_id_that_fits_several_calls_names_them_and_an_unknown_one_is_not_found() -> None:
     mesh = Mesh()
     mesh.ask("t", "Chef")

@@ -12,6 +12,7 @@ from ramify.model.link import Link
 from ramify.model.usage import NOTHING
 
 DEEPEST = 1_000
+FIRST_FEW = 8  # of a conversation's tasks by their time: a root is mostly among them
 
 
 def put(world: World, task: Task, link: Link | None, order: int = 0) -> bool:
@@ -165,9 +166,14 @@ def _drop_main(world: World, task: Task) -> None:
     row = world.conversation(task.conversation)
     if task.line != task.conversation or row is None or not row.protocol:
         return
-    standing = (world.task(ref) for _, ref in world.span(key("stands", task.conversation)))
-    if not any(one is not None and one.kind == "root" and one.id != task.id for one in standing):
+    stands = key("stands", task.conversation)
+    if not (_has_root(world, world.span(stands, limit=FIRST_FEW), task) or _has_root(world, world.span(stands), task)):
         world.drop("lines", task.conversation)
+
+
+def _has_root(world: World, standing: list[tuple[int, str]], beside: Task) -> bool:
+    found = (world.task(ref) for _, ref in standing)
+    return any(one is not None and one.kind == "root" and one.id != beside.id for one in found)
 
 
 # -- sums --------------------------------------------------------------------------------------------------------------

@@ -167,8 +167,14 @@ def _said(told: Told, tasks: Tasks) -> Iterator[Answer]:
 
 
 def is_request(message: Answer, text: str, task: Answer) -> bool:
-    """The words may stand between others that a platform put around them."""
-    return text == task["prompt"] or (message["role"] == "user" and message["timestamp"] == task["opened"] and (task["prompt"] or "") in text)
+    """The words may stand between others that a platform put around them, and in several parts."""
+    if text == task["prompt"]:
+        return True
+    return message["role"] == "user" and message["timestamp"] == task["opened"] and spaced(task["prompt"] or "") in spaced(text)
+
+
+def spaced(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _artifacts(task: Answer) -> Iterator[Answer]:
@@ -184,6 +190,9 @@ def final_text(task: Answer, told: Told) -> str | None:
     """The words with which the task itself ended; None while it is open, and where it ended without any."""
     if task["status"] not in ENDED:
         return None
-    ends = [note.text for note in told.notes if note.task == task["id"] and note.kind == "end" and note.text]
+    ends = [note for note in told.notes if note.task == task["id"] and note.kind == "end"]
+    if ends:
+        counting = [note for note in ends if iso(note.at) == task["closed"]] or ends
+        return counting[-1].text or None
     own = [message for message in told.messages if message["task"] == task["id"] and message["role"] in ("assistant", "agent")]
-    return ends[-1] if ends else (text_of(own[-1]) if own else "") or None
+    return (text_of(own[-1]) if own else "") or None

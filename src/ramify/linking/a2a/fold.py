@@ -96,7 +96,7 @@ class Fold:
         if new:
             self._appear(facts)
         elif facts.first != first:
-            self.family.judge_task(facts.id)  # it may be older than who names it
+            self.family.made(facts.id)  # it may be older than who names it, and than whom it names
         if facts.made != made:
             self.family.made(facts.id)
         if isinstance(event, StatusSaid | TaskShown) and event.status is not None:

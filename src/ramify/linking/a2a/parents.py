@@ -114,9 +114,12 @@ def _traced(world: World, one: Mention) -> list[Claim]:
 
 
 def _is_older(world: World, facts: Facts, other: str) -> bool:
-    """What was there before somebody asked for a task cannot have come of it."""
+    """What was there before somebody asked for a task cannot have come of it. Agents that go on with a task because of its
+    context make a request look as if it had made the task: then nobody knows how old that is."""
     namer = subject.load(world, other)
-    return namer is not None and namer.made is not None and facts.first < (namer.made.at, namer.made.ref)
+    if namer is None or namer.made is None or namer.first < (namer.made.at, namer.made.ref):
+        return False
+    return facts.first < namer.first
 
 
 def _claim(one: Mention, parent: str, rule: str, certainty: float, against: str = "") -> Claim:

@@ -46,8 +46,8 @@ def fold(work: Writing, message: MeshMessage, price: Price) -> None:
     match message.kind:
         case "request":
             asked(work, message)
-        case "end" | "error" if message.state in TERMINAL:
-            ended(work, message)
+        case "end" | "error" if message.state in TERMINAL and not work.state.is_over:
+            ended(work, message)  # the first is final
         case _:
             pass
     for number, part in enumerate(message.parts):

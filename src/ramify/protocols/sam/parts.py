@@ -112,10 +112,10 @@ def arguments(asked: Json) -> bytes:
 
 
 def tokens_of(usage: Json) -> Tokens | None:
-    if "input_tokens" in usage or "output_tokens" in usage:
+    if usage.get("input_tokens") is not None or usage.get("output_tokens") is not None:
         cached = tokens_in(usage.get("cached_input_tokens"))
         return Tokens(tokens_in(usage.get("input_tokens")), tokens_in(usage.get("output_tokens")), cached)
-    if "prompt_token_count" in usage or "candidates_token_count" in usage:
+    if usage.get("prompt_token_count") is not None or usage.get("candidates_token_count") is not None:
         return Tokens(tokens_in(usage.get("prompt_token_count")), tokens_in(usage.get("candidates_token_count")))
     return None
 

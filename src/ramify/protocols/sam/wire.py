@@ -27,7 +27,7 @@ class Envelope(Struct, frozen=True):
     payload: Any
     properties: Json | None
     received: int
-    guessed: bool
+    guessed: bool  # a stamp of the listener or of the agent has no zone
     zone: str
     sender: str = ""
     correlation: str = ""
@@ -93,6 +93,8 @@ def envelope_of(found: Json) -> Envelope:
         beside = table_at(found, "metadata")
         stamp = beside.get("timestamp")
     received, guessed = moment_of(stamp, zone)
+    status = table_at(table_at(found["payload"], "result"), "status")
+    guessed = guessed or moment_of(status.get("timestamp"), zone)[1]
     return Envelope(
         text_at(beside, "topic"), found["payload"], _table_or_none(beside.get("user_properties")), received, guessed, zone,
         text_at(beside, "sender_id"), text_at(beside, "correlation_id"),
