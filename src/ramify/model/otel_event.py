@@ -89,6 +89,7 @@ class SpanSeen(Struct, frozen=True, array_like=True, gc=False):
     native: dict[str, Any] = field(default_factory=dict)
     content: Content = NO_CONTENT
     messages: int = 0  # how many rows its content makes
+    attempt: int = 1  # how many it took, of a call to a model
 
 
 class LogTold(Struct, frozen=True, array_like=True, gc=False):

@@ -49,7 +49,7 @@ def call_shapes(store: Store, calls: list[Call]) -> list[Answer]:
     shapes = []
     for call in calls:
         earlier = sum((call.started, call.id) >= one for one in group.get(call.attempt_of, []))
-        shapes.append(call_shape(call, names.get(call.line), 1 + earlier if call.attempt_of else 1))
+        shapes.append(call_shape(call, names.get(call.line), 1 + earlier if call.attempt_of else call.details.get("attempt", 1)))
     return shapes
 
 

@@ -78,7 +78,7 @@ def reasoning_shape(row: Note, history: list[Any] | None = None) -> Shape:
         "agent_name": row.agent_name or None,
         "kind": row.kind,
         "text": row.text,
-        "withheld": False,
+        "withheld": bool(row.details.get("withheld")),
         "model": row.model or None,
         "message_ids": row.details.get("message_ids") or ([row.native] if row.native else []),
         "conversation_history": row.details.get("history", history),

@@ -1,5 +1,7 @@
 """Model calls that spans make. Of several spans around one call the innermost counts; what was said, the outermost tells."""
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from ramify.linking.otel import content
@@ -101,16 +103,17 @@ class Calls:
             first_byte=seen.first, status=status, error=seen.error, model=model, utility=seen.utility,
             message=first(spans, "message"), request_id=first(spans, "request_id"), stop_reason=first(spans, "stop_reason"),
             relation="told", usage=usage, sources=(PROTOCOL,), protocol=PROTOCOL, span=seen.place, asked=True,
-            message_count=max(one.messages for one in spans), details={"spans": [one.place for one in spans]},
+            message_count=max(one.messages for one in spans), details=details_of(spans),
         )  # fmt: skip
 
     def _usage(self, spans: list[SpanSeen], model: str, status: str) -> Usage:
         """A cut answer counts nowhere as a call, and its tokens are those that were told."""
         calls = 1 if status == "ok" else 0
         told = next((seen for seen in spans if seen.tokens is not None), None)
-        if told is None or told.tokens is None:
-            return Usage(calls) if calls else NOTHING
-        tokens, stated = told.tokens, next((one.cost_nano for one in spans if one.cost_nano is not None), None)
+        stated = next((one.cost_nano for one in spans if one.cost_nano is not None), None)
+        if told is None or told.tokens is None:  # then its cost is unknown, unless somebody states it
+            return Usage(calls, cost_nano=stated or 0, unpriced=int(stated is None)) if calls else NOTHING
+        tokens = told.tokens
         cost = stated if stated is not None else self.price(model, spans[0].opened, tokens)
         written = tokens.write_5m + tokens.write_1h
         return Usage(calls, tokens.input, tokens.output, tokens.cache_read, written, cost or 0, int(cost is None))
@@ -163,6 +166,12 @@ class Calls:
         teller = None if hidden else content.shown_by(self.world, spans)
         for seen in spans:
             content.show(self.world, seen, task if seen is teller else None, model)
+
+
+def details_of(spans: list[SpanSeen]) -> dict[str, Any]:
+    details: dict[str, Any] = {"spans": [one.place for one in spans]}
+    attempt = max(one.attempt for one in spans)
+    return {**details, "attempt": attempt} if attempt > 1 else details
 
 
 def stand(row: Call, task: Task) -> tuple[str, str]:

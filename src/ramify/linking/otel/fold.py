@@ -193,8 +193,11 @@ class Fold:
         seen = node.seen
         if not seen.agent or not seen.session:
             return
-        above = self.nodes.parent(node)
+        above, passed = self.nodes.parent(node), {seen.place}
         while above is not None and is_client_run(above) and above.seen.session == seen.session and not above.seen.tool_call:
+            if above.seen.place in passed:
+                return
+            passed.add(above.seen.place)
             above = self.nodes.parent(above)
         if above is None or not above.seen.tool_call or above.seen.session != seen.session or above.seen.agent == seen.agent:
             return

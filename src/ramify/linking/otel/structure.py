@@ -94,11 +94,13 @@ class Structure:
 
     def inner_of(self, node: Node) -> str:
         """The tool run that it is only another witness of: the same tool, around it."""
-        above = self.nodes.get(node.seen.project, self.standing(node).tool)
-        if above is None or node.seen.role != TOOL:
-            return ""
-        same = above.seen.tool == node.seen.tool or not node.seen.tool
-        return (self.inner_of(above) or above.seen.place) if same else ""
+        found, passed = "", {node.seen.place}
+        above = self.nodes.get(node.seen.project, self.standing(node).tool) if node.seen.role == TOOL else None
+        while above is not None and above.seen.place not in passed and node.seen.tool in ("", above.seen.tool):
+            passed.add(above.seen.place)
+            found, node = above.seen.place, above
+            above = self.nodes.get(node.seen.project, self.standing(node).tool)
+        return found
 
     # -- below ---------------------------------------------------------------------------------------------------------
 
@@ -160,15 +162,12 @@ class Structure:
             model = above.seen.place
         return Standing(known.owner, known.end, tool, model, known.top, seen.remote or known.remote, known.depth)
 
-    def outermost_model(self, node: Node) -> Node:
-        """Around it, with neither agent nor tool between."""
-        while (above := self.nodes.get(node.seen.project, self.standing(node).model)) is not None:
-            node = above
-        return node
-
     def wrappers(self, node: Node) -> list[Node]:
+        """Model calls around it, with neither agent nor tool between, nearest first."""
         found: list[Node] = []
-        while (above := self.nodes.get(node.seen.project, self.standing(node).model)) is not None:
+        passed = {node.seen.place}
+        while (above := self.nodes.get(node.seen.project, self.standing(node).model)) is not None and above.seen.place not in passed:
+            passed.add(above.seen.place)
             found.append(above)
             node = above
         return found

@@ -267,7 +267,9 @@ class Tasks:
         standing = self.structure.standing(top)
         above = self.nodes.get(node.seen.project, standing.owner)
         remote = standing.remote or any(one.seen.remote for one in (node, *outer))
-        while above is not None and not is_client_run(above) and self.id_of(above.seen) == id:
+        passed: set[str] = set()  # spans may stand above each other in a circle
+        while above is not None and not is_client_run(above) and self.id_of(above.seen) == id and above.seen.place not in passed:
+            passed.add(above.seen.place)
             standing = self.structure.standing(above)
             remote = remote or standing.remote
             above = self.nodes.get(node.seen.project, standing.owner)

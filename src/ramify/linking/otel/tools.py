@@ -171,11 +171,12 @@ class Tools:
             self._move(known, node.task)
             return
         spoken = self.spoken(seen.project, trace_of(seen.place), seen.tool_call) if seen.tool_call else Spoken()
+        failed = next((one.seen for one in spans if one.seen.status == "failed"), None)
         run = self._content(spans)
         row = ToolCall(
             node.row, seen.tool_call or span_of(seen.place), seen.project, name=seen.tool or spoken.name, protocol=PROTOCOL,
-            opened=spoken.asked_at or seen.opened, begun=seen.opened, closed=seen.closed, status=STATUS.get(seen.status, "ok"),
-            error=seen.error, task=node.task, args=run.args or spoken.args, result=run.result or spoken.result,
+            opened=spoken.asked_at or seen.opened, begun=seen.opened, closed=seen.closed, status="error" if failed is not None else STATUS.get(seen.status, "ok"),
+            error=failed.error if failed is not None else seen.error, task=node.task, args=run.args or spoken.args, result=run.result or spoken.result,
             observation=seen.observation, details={"spans": [one.seen.place for one in spans]},
         )  # fmt: skip
         row.result_source = "wire" if run.result else "history" if spoken.result else ""

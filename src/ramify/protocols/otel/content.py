@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ramify.model.otel_event import Asked, Content, Returned, Said
-from ramify.protocols.otel import names
+from ramify.protocols.otel import adk, names
 from ramify.protocols.otel.wire import WITHHELD, Attributes, Read, numbered, parsed, text
 
 Message = dict[str, Any]
@@ -24,7 +24,8 @@ _encode = msgspec.json.Encoder().encode
 
 
 def content_of(read: Read) -> Content:
-    asked, answered = asked_messages(read), answered_messages(read)
+    asked = asked_messages(read) or loose_messages(read.first(names.ASKED_WORDS), "user")
+    answered = answered_messages(read) or loose_messages(read.first(names.ANSWERED_WORDS), "assistant")
     return telling(news(asked), answered)
 
 
@@ -55,22 +56,31 @@ def news(messages: list[Message]) -> list[Message]:
 
 def prompt_of(read: Read) -> str:
     """What an agent was asked: the last words of a person in what its span was given."""
-    for message in reversed(asked_messages(read)):
-        if role_of(message, "user") == "user":
-            words = "\n\n".join(block["text"] for block in blocks_of(message) if block["type"] == "text")
-            if words:
-                return words
-    given = read.first(("user_prompt", "input.value", "traceloop.entity.input", "lmnr.span.input"))
+    if words := last_words(asked_messages(read)):
+        return words
+    given = read.first(("user_prompt", "input.value", "traceloop.entity.input", "lmnr.span.input", "ai.prompt"))
     value = parsed(given)
     return text(given) if isinstance(value, str) else words_in(value)
 
 
+def last_words(messages: list[Message]) -> str:
+    for message in reversed(messages):
+        if role_of(message, "user") == "user":
+            words = "\n\n".join(block["text"] for block in blocks_of(message) if block["type"] == "text")
+            if words:
+                return words
+    return ""
+
+
 def words_in(value: Any) -> str:
-    """Of an input that is an object: its only string, or what is commonly called its text."""
+    """Of an input that is an object: what is commonly called its text, or the last that a person says in its messages."""
+    if isinstance(value, list):
+        return last_words([one for one in value if isinstance(one, dict) and "role" in one])
     if isinstance(value, dict):
-        for name in ("input", "prompt", "question", "query", "text", "content"):
-            if text(value.get(name)):
-                return text(value[name])
+        for name in ("input", "prompt", "question", "query", "text", "content", "messages"):
+            found = value.get(name)
+            if words := text(found) if isinstance(found, str) else words_in(found) if isinstance(found, list) else "":
+                return words
     return ""
 
 
@@ -83,7 +93,7 @@ def asked_messages(read: Read) -> list[Message]:
     if not found:
         found = flattened(read.attributes, "llm.input_messages") or numbered_messages(read.attributes, "gen_ai.prompt")
     if not found:
-        found = [one for one in evented(read) if one["role"] != "choice"]
+        found = [one for one in evented(read) if one["role"] != "choice"] or adk.asked(read.attributes)
     return found
 
 
@@ -92,9 +102,29 @@ def answered_messages(read: Read) -> list[Message]:
     found = found or flattened(read.attributes, "llm.output_messages") or numbered_messages(read.attributes, "gen_ai.completion")
     if not found:
         found = [{**one, "role": "assistant"} for one in evented(read) if one["role"] == "choice"]
-    if not found and (words := text(read.attributes.get("ai.response.text"))):
-        found = [{"role": "assistant", "content": words}]
-    return found
+    return found or adk.answered(read.attributes) or vercel_answer(read.attributes)
+
+
+def vercel_answer(attributes: Attributes) -> list[Message]:
+    words, calls = text(attributes.get("ai.response.text")), parsed(attributes.get("ai.response.toolCalls"))
+    if not words and not isinstance(calls, list):
+        return []
+    return [{"role": "assistant", "content": words, "tool_calls": calls}]
+
+
+def loose_messages(value: Any, role: str) -> list[Message]:
+    """Where a span has no messages, but what it was given or gave back: those in it, or the words themselves."""
+    found = parsed(value)
+    if isinstance(found, dict):
+        listed_in = next((found[name] for name in ("messages", "choices") if isinstance(found.get(name), list)), None)
+        items = listed_in if listed_in is not None else [found]
+    else:
+        items = found if isinstance(found, list) else []
+    messages = [one.get("message", one) for one in items if isinstance(one, dict)]
+    if messages and all(isinstance(one, dict) and "role" in one for one in messages):
+        return messages
+    words = value if isinstance(value, str) else _encode(value).decode() if value is not None else ""
+    return [{"role": role, "content": words}] if words else []
 
 
 def listed(value: Any, role: str) -> list[Message]:

@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ramify.model.otel_event import AGENT, LOOP, MODEL, NO_CONTENT, TOOL, WORKFLOW, SpanSeen
+from ramify.model.otel_event import AGENT, LOOP, MODEL, NO_CONTENT, TOOL, WORKFLOW, Content, Said, SpanSeen
 from ramify.model.prices import Tokens
 from ramify.model.usage import money_in, tokens_in
-from ramify.protocols.otel import names
+from ramify.protocols.otel import adk, names
 from ramify.protocols.otel.content import content_of, prompt_of
-from ramify.protocols.otel.wire import WITHHELD, Read, number, parsed, real, text, truth
+from ramify.protocols.otel.wire import WITHHELD, Read, name, number, parsed, real, text, truth
 
 STATES = {
     "completed": "completed", "complete": "completed", "success": "completed", "succeeded": "completed", "finished": "completed",
@@ -53,18 +53,35 @@ def filled(seen: SpanSeen, read: Read, utility: str) -> SpanSeen:
 
 def call_of(seen: SpanSeen, read: Read, utility: str) -> SpanSeen:
     content = content_of(read)
+    if tokens_in(number(read.means(names.REASONING))) and not any(said.thought for said in content.said):
+        content = with_hidden_thought(content)
     first = seen.opened + round((real(read.means(names.FIRST_SECONDS)) or 0) * 1e6)
     first += round((real(read.means(names.FIRST_MILLISECONDS)) or 0) * 1e3)
     return replace(
-        seen, model=text(read.means(names.MODEL)), message=text(read.means(names.RESPONSE)), request_id=text(read.means(names.REQUEST)),
+        seen, model=text(read.means(names.MODEL)), message=name(read.means(names.RESPONSE)), request_id=name(read.means(names.REQUEST)),
         stop_reason=stop_of(read), first=first if first > seen.opened else 0, utility=utility, content=content,
-        messages=len(content.said),
+        messages=len(content.said), attempt=attempt_of(read),
     )  # fmt: skip
+
+
+def with_hidden_thought(content: Content) -> Content:
+    """Tokens were spent on it, and its words are withheld."""
+    asked = [said for said in content.said if said.role != "assistant"]
+    thought = Said("assistant", _encode([{"type": "thinking", "thinking": ""}]), True)
+    return replace(content, said=(*asked, thought, *(said for said in content.said if said.role == "assistant")))
+
+
+def attempt_of(read: Read) -> int:
+    """The span of a call covers all attempts: how many it took."""
+    if (resent := number(read.means(names.RESENT))) is not None:
+        return max(resent, 0) + 1
+    told = [number(read.means(names.ATTEMPT)), *(number(fields.get("attempt")) for event, fields in read.events() if event == "gen_ai.request.attempt")]
+    return max([1, *(found for found in told if found is not None)])
 
 
 def tool_of(seen: SpanSeen, read: Read) -> SpanSeen:
     content = replace(NO_CONTENT, args=json_of(read.means(names.ARGUMENTS)), result=json_of(read.means(names.RESULT)))
-    return replace(seen, tool=tool_name(read), tool_call=text(read.means(names.TOOL_CALL)), content=content)
+    return replace(seen, tool=tool_name(read), tool_call=name(read.means(names.TOOL_CALL)), content=content)
 
 
 def tool_name(read: Read) -> str:
@@ -91,8 +108,8 @@ def stop_of(read: Read) -> str:
 
 
 def conversation_of(read: Read, dialect: str) -> str:
-    own = text(read.attributes.get("anthropic.session.id")) if dialect == "anthropic" else ""
-    return own or text(read.means(names.CONVERSATION))
+    own = name(read.attributes.get("anthropic.session.id")) if dialect == "anthropic" else ""
+    return own or name(read.means(names.CONVERSATION))
 
 
 def agent_of(read: Read) -> str:
@@ -102,20 +119,20 @@ def agent_of(read: Read) -> str:
 
 
 def task_of(read: Read) -> str:
-    for protocol, name in (("a2a", "a2a.task.id"), ("a2a", "gen_ai.a2a.task.id"), ("traceloop", "gen_ai.task.id")):
-        if found := text(read.attributes.get(name)):
+    for protocol, called in (("a2a", "a2a.task.id"), ("a2a", "gen_ai.a2a.task.id"), ("traceloop", "gen_ai.task.id")):
+        if found := name(read.attributes.get(called)):
             return f"{protocol}:{found}"
     return ""
 
 
 def above_of(read: Read) -> str:
-    found = text(read.attributes.get("gen_ai.task.parent.id"))
+    found = name(read.attributes.get("gen_ai.task.parent.id"))
     return f"traceloop:{found}" if found else ""
 
 
 def native_of(read: Read) -> dict[str, Any]:
     given = read.attributes
-    found = {name: given[name] for name in names.KEPT_NATIVE if given.get(name) is not None} if names.keeps(given) else {}
+    found = {kept: given[kept] for kept in names.KEPT_NATIVE if given.get(kept) is not None} if names.keeps(given) else {}
     dropped = (number(read.span.dropped_attributes_count) or 0) + (number(read.span.dropped_events_count) or 0)
     return {**found, "dropped": dropped} if dropped else found
 
@@ -127,8 +144,9 @@ def tokens_of(read: Read) -> Tokens | None:
     """Our input excludes what the cache read or wrote; most writers include it, and where that cannot be, they had not."""
     given, output = number(read.means(names.INPUT)), number(read.means(names.OUTPUT))
     if given is None and output is None:
-        return None
-    cached, written, hour = (tokens_in(number(read.means(name))) for name in (names.CACHE_READ, names.CACHE_WRITE, names.CACHE_WRITE_1H))
+        given, output, cached = adk.usage(read.attributes)
+        return Tokens(max(tokens_in(given) - tokens_in(cached), 0), tokens_in(output), tokens_in(cached)) if given is not None else None
+    cached, written, hour = (tokens_in(number(read.means(meant))) for meant in (names.CACHE_READ, names.CACHE_WRITE, names.CACHE_WRITE_1H))
     bare = tokens_in(given) - cached - written
     return Tokens(tokens_in(given) if bare < 0 else bare, tokens_in(output), cached, written - min(hour, written), min(hour, written))
 

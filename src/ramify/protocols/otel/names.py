@@ -34,18 +34,23 @@ OUTPUT = (
 )  # fmt: skip
 CACHE_READ = (
     "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens", "cache_read_tokens",
-    "llm.token_count.prompt_details.cache_read", "llm.token_count.prompt_details.cache_input",
+    "llm.token_count.prompt_details.cache_read", "llm.token_count.prompt_details.cache_input", "ai.usage.cachedInputTokens",
 )  # fmt: skip
 CACHE_WRITE = (
     "gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_creation.input_tokens",
     "gen_ai.usage.cache_creation_input_tokens", "cache_creation_tokens", "llm.token_count.prompt_details.cache_write",
 )  # fmt: skip
+REASONING = ("gen_ai.usage.reasoning.output_tokens", "llm.token_count.completion_details.reasoning", "ai.usage.reasoningTokens")
 CACHE_WRITE_1H = ("anthropic.usage.cache_creation.ephemeral_1h_input_tokens", "cache_creation_1h_tokens")
 COST = ("cost_usd", "llm.cost.total", "gen_ai.usage.cost")
 FIRST_SECONDS = ("gen_ai.response.time_to_first_chunk",)
 FIRST_MILLISECONDS = ("ttft_ms", "ai.response.msToFirstChunk")
 ASKED_MESSAGES = ("gen_ai.input.messages", "gen_ai.prompt", "ai.prompt.messages")
 ANSWERED_MESSAGES = ("gen_ai.output.messages", "gen_ai.completion")
+ASKED_WORDS = ("traceloop.entity.input", "input.value", "lmnr.span.input", "ai.prompt")
+ANSWERED_WORDS = ("traceloop.entity.output", "output.value", "lmnr.span.output")
+RESENT = ("http.request.resend_count",)
+ATTEMPT = ("attempt", "gen_ai.request.attempt")
 INSTRUCTIONS = ("gen_ai.system_instructions",)
 ERROR = ("error.type", "exception.type")
 STATED = ("a2a.task.state", "gen_ai.a2a.task.state", "adcp.task.status", "gen_ai.task.status")
@@ -62,7 +67,7 @@ keeps = frozenset(KEPT_NATIVE).intersection
 Names = tuple[str, ...]
 MEANINGS: tuple[Names, ...] = (
     PROVIDER, CONVERSATION, AGENT, AGENT_ID, MODEL, RESPONSE, REQUEST, STOP, TOOL, TOOL_CALL, ARGUMENTS, RESULT, INPUT, OUTPUT, CACHE_READ,
-    CACHE_WRITE, CACHE_WRITE_1H, COST, FIRST_SECONDS, FIRST_MILLISECONDS, ASKED_MESSAGES, ANSWERED_MESSAGES, INSTRUCTIONS, ERROR, STATED,
+    CACHE_WRITE, CACHE_WRITE_1H, REASONING, RESENT, ATTEMPT, COST, FIRST_SECONDS, FIRST_MILLISECONDS, ASKED_MESSAGES, ANSWERED_MESSAGES, INSTRUCTIONS, ERROR, STATED,
 )  # fmt: skip
 NOWHERE = 1000
 

@@ -180,6 +180,11 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) and value != WITHHELD else ""
 
 
+def name(value: Any) -> str:
+    """An id: some write theirs as a number."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else text(value)
+
+
 def truth(value: Any) -> bool | None:
     if isinstance(value, str):
         return {"true": True, "false": False}.get(value.lower())
@@ -220,7 +225,7 @@ class Read(Struct, gc=False):
     @property
     def parent(self) -> str:
         found = identity(self.span.parent_span_id or "", 8)
-        return f"{self.trace}-{found}" if found else ""
+        return f"{self.trace}-{found}" if found and found != self.id else ""  # nobody is above itself
 
     @property
     def remote(self) -> bool:
