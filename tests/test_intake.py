@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from ramify import intake as module
+from ramify.capture.cleaner import Cleaner
 from ramify.capture.formats import sources
 from ramify.ingest import Ingest
 from ramify.intake import Batch, Intake, Marks, import_all
 from ramify.model.observation import Observation, Record
 from ramify.storage.base import StoreDown
 from ramify.storage.sqlite import Sqlite, open_sqlite
+from tests.capture.secret_formats import planted
 from tests.capture.transcripts import agent, append, line, session
 
 CASES = Path(__file__).parent / "cases" / "claude"
@@ -51,6 +53,19 @@ def test_importing_again_reads_only_what_is_new(store: Sqlite, tmp_path: Path) -
     third = taken(store, tmp_path)
     assert (third["unchanged"], third["read"], third["new"], third["known"]) == (1, 1, 1, 0)
     assert bodies(store) == numbers(1, 2, 3, 4)
+
+
+def test_a_secret_in_the_name_of_a_file_is_stored_nowhere(store: Sqlite, tmp_path: Path) -> None:
+    key = planted("github-personal", 3).text
+    path = tmp_path / f"{key}.jsonl"
+    path.write_bytes(line(1))
+    found, _ = sources([path], "claude")
+    first, again = (import_all(Intake(store, "default", Ingest(store, redaction=Cleaner()).take, settled=True), found, lambda done, total: None) for _ in range(2))
+    assert (first["new"], again["unchanged"]) == (1, 1)
+    [seen] = log(store)
+    assert isinstance(seen, Record)
+    assert seen.place.endswith("[redacted:github-token].jsonl:1")
+    assert not [name for name in store.facts("") if key in name]
 
 
 def test_a_project_has_marks_of_its_own(store: Sqlite, tmp_path: Path) -> None:

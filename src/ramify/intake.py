@@ -16,10 +16,12 @@ from ramify.capture.log_file import read_log
 from ramify.capture.mark import Mark
 from ramify.capture.mesh_file import read_mesh
 from ramify.capture.otlp_file import read_otlp
+from ramify.capture.redact import redact_string
 from ramify.capture.stream_file import read_stream
 from ramify.capture.transcript import FORMAT as TRANSCRIPT
 from ramify.capture.transcript import written
 from ramify.capture.transcript_reading import TranscriptReading
+from ramify.model.ids import digest
 from ramify.model.observation import Correction, Observation, Record
 from ramify.protocols.adcp.decode import FORMAT as EVENTS
 from ramify.protocols.adcp.keep import digest_of
@@ -92,7 +94,10 @@ class Marks:
         self._known.update(facts)
 
     def _name(self, path: Path) -> str:
-        return self._lead + written(path.absolute().parts)
+        """A name that holds a secret is known by its digest."""
+        name = written(path.absolute().parts)
+        clean = redact_string(name)
+        return self._lead + (name if clean == name else f"{clean} {digest(name).hex()}")
 
 
 class Intake:

@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 import zlib
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -313,13 +314,46 @@ def test_none_stays_in_a_span() -> None:
 
 
 def test_an_attribute_of_a_span_is_known_by_its_name() -> None:
-    secret = ("http.request.header.authorization", "http.request.header.x_api_key", "app.db.password", "access_token", "http.response.header.set-cookie")
+    secret = ("http.request.header.authorization", "http.request.header.x_api_key", "app.db.password", "access_token", "http.response.header.set-cookie", "enduser.pass")
     plain = ("gen_ai.usage.input_tokens", "http.request.header.content-type", "session.id", "gen_ai.token.type", "user.name")
-    many = {"key": "http.request.header.cookie", "value": {"arrayValue": {"values": [{"stringValue": "abc"}]}}}
+    many = {"key": "http.request.header.cookie", "value": {"arrayValue": {"values": [{"stringValue": "abc"}, {"stringValue": "def"}]}}}
     span = json.loads(cleaned_record(OTLP, {"attributes": [*(attribute(key, 'a"b') for key in (*secret, *plain)), many]}))
     given = {each["key"]: each["value"].get("stringValue") for each in span["attributes"]}
     assert given == dict.fromkeys(secret, "[redacted:secret]") | dict.fromkeys(plain, 'a"b') | {"http.request.header.cookie": None}
-    assert span["attributes"][-1]["value"]["arrayValue"]["values"] == [{"stringValue": "[redacted:secret]"}]
+    assert span["attributes"][-1]["value"]["arrayValue"]["values"] == [{"stringValue": "[redacted:secret]"}] * 2
+
+
+def test_none_stays_where_a_text_was_encoded_whole() -> None:
+    """A file, a setting of a cluster, an attribute of bytes; pictures, digests and ids keep their letters."""
+    long = [each for each in CORPUS if len(each.text) > 24]
+
+    def clean(planted: Planted) -> str:
+        coded = b64encode(f"the file says: {planted.text}\n".encode()).decode()
+        document = json.dumps({"data": coded, "inner": json.dumps({"bytesValue": coded})})
+        found = json.loads(redact_json(document.encode()))
+        both = found["data"], json.loads(found["inner"])["bytesValue"]
+        return "".join(one if "[redacted" in one else b64decode(one).decode() for one in both)  # some keys are known by their coding
+
+    assert [each.name for each in long if leaks(clean(each).encode(), each)] == []
+
+
+@pytest.mark.parametrize("raw", [b"\x89PNG\r\n\x1a\n" + bytes(range(256)), b"only words, and no secret among them", "Füße und Bären, häufig genug".encode(), bytes(64)])
+def test_what_was_encoded_and_holds_none_stays(raw: bytes) -> None:
+    document = json.dumps({"data": b64encode(raw).decode(), "cut": b64encode(raw).decode()[:-3]}).encode()
+    assert redact_json(document) == document
+
+
+@pytest.mark.parametrize("flag", ["--token", "--api-key", "-password", "--client-secret"])
+def test_a_word_of_a_command_is_known_by_the_one_before(flag: str) -> None:
+    value = planted("export", 4).secrets[0]
+    for indent in (None, 1):
+        document = json.dumps({"args": ["tool", flag, value, "--region", "eu-central-1"], "inner": json.dumps({"args": [flag, value]})}, indent=indent).encode()
+        assert value not in redact_json(document).decode()
+        assert b"eu-central-1" in redact_json(document)
+    listed = {"arrayValue": {"values": [{"stringValue": flag}, {"stringValue": value}]}}
+    assert value not in cleaned_record(OTLP, {"attributes": [{"key": "process.command_args", "value": listed}]}).decode()
+    named = json.dumps({"fields": ["token", "identifier2026Of4Things", "password", "username2026x"]}).encode()
+    assert redact_json(named) == named
 
 
 def test_the_address_of_a_model_call_is_cleaned_where_its_body_holds_nothing() -> None:

@@ -1,5 +1,6 @@
 """Redaction of whole observations: headers, paths, bodies, plain or compressed."""
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -51,6 +52,14 @@ class Cleaner:
         match seen:
             case Request() | Response():
                 return self._exchange(seen)
+            case Record():
+                clean, place = self._record(seen), redact_place(seen.place)
+                return clean if place == clean.place else replace(clean, place=place)
+            case Correction():
+                return seen
+
+    def _record(self, seen: Record) -> Record:
+        match seen:
             case Record(format="a2a"):
                 body = redact_frame(seen.body)
                 return seen if body is seen.body else replace(seen, body=body)
@@ -61,10 +70,7 @@ class Cleaner:
                 return seen if body is seen.body else replace(seen, body=body)
             case Record(format="otlp"):
                 return replace(seen, body=redact_attributes(seen.body))
-            case Record():
-                return replace(seen, body=redact_json(seen.body))
-            case Correction():
-                return seen
+        return replace(seen, body=redact_json(seen.body))
 
     def _exchange(self, seen: Request | Response) -> Observation:
         headers = self.headers(seen.headers)
@@ -75,6 +81,17 @@ class Cleaner:
         if headers != seen.headers or body != seen.body or path != seen.path:
             seen = replace(seen, headers=headers, body=body, path=path)
         return seen if isinstance(seen, Request) else without_error(seen)
+
+
+def redact_place(place: str) -> str:
+    """Files have names that somebody gave them; the number of the line, after a colon, is none of those."""
+    file, colon, line = place.rpartition(":")
+    return f"{redact_name(file)}{colon}{line}" if file else place
+
+
+@lru_cache(4096)
+def redact_name(file: str) -> str:
+    return redact_string(file)
 
 
 def without_error(seen: Sent) -> Sent:

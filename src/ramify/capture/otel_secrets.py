@@ -1,6 +1,7 @@
 r"""Secrets in spans and log records: an attribute's name stands beside its value, as `{"key": …, "value": {"stringValue": …}}`."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from ramify.capture.redact import is_secret_header, redact_json
@@ -10,6 +11,7 @@ ATTRIBUTE = re.compile(
     rb'"key"\s*:\s*"([^"\\]{1,120})"\s*,\s*"value"\s*:\s*\{\s*(?:"arrayValue"\s*:\s*\{\s*"values"\s*:\s*\[\s*\{\s*)?"stringValue"\s*:\s*"'
 )
 KEYS = re.compile(rb'"key"\s*:\s*"([^"\\]{1,120})"')
+NEXT = re.compile(rb'"\s*\}\s*,\s*\{\s*"stringValue"\s*:\s*"')
 HEADER = re.compile(r"http\.(?:request|response)\.header\.(.+)")
 
 
@@ -22,11 +24,22 @@ def redact_attributes(body: bytes) -> bytes:
     for found in ATTRIBUTE.finditer(body):
         if found.start() < done or not is_secret(found[1]):
             continue
-        end = value_end(body, found.end(), 0)
-        if end > found.end() and not ANY_MARK.fullmatch(body, found.end(), end):
-            pieces += (body[done : found.end()], MARK)
-            done = end
+        for start, end in values_of(body, found.end()):
+            if end > start and not ANY_MARK.fullmatch(body, start, end):
+                pieces += (body[done:start], MARK)
+                done = end
     return b"".join((*pieces, body[done:])) if done else body
+
+
+def values_of(body: bytes, start: int) -> Iterator[tuple[int, int]]:
+    """The text that begins there, and those that follow it in a list."""
+    while True:
+        end = value_end(body, start, 0)
+        yield start, end
+        following = NEXT.match(body, end)
+        if following is None:
+            return
+        start = following.end()
 
 
 @lru_cache(4096)

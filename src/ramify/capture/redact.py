@@ -8,6 +8,7 @@ import re
 from urllib.parse import quote, unquote
 
 from ramify.capture.redact_stream import Redact, redact_events
+from ramify.capture.secret_coding import redact_coded
 from ramify.capture.secret_escapes import DEPTHS, through_escapes
 from ramify.capture.secret_keys import redact_named
 from ramify.capture.secret_patterns import FAMILIES
@@ -23,9 +24,9 @@ PLAIN_KEYS = (
 )  # fmt: skip
 """Of tables, queues and caches, and those that say that two requests are one: links may rest on them."""
 SECRET_HEADER = re.compile(
-    r"authorization|^(?:set-)?cookie2?$|secret|passw|credential|token|signature|jwt|[-_]auth$|^auth$"
+    r"authorization|cookie2?$|secret|passw|credential|token|signature|jwt|[-_]auth$|^auth$"
     r"|(?:api|subscription|functions|access|account|master|shared|app|application|auth|private|signing|rapidapi)[-_]?key"
-    r"|(?:^|[-_])authentication$|^dpop$|^x-ramify-session$|^x-honeycomb-team$|"
+    r"|(?:^|[-_])authentication$|^dpop$|^x-ramify-session$|^x-honeycomb-team$|^x-amzn-oidc-|(?:^|[-_])(?:pass|pwd|otp|totp|sid|csrf|xsrf)$|"
     + "".join(f"(?<!{each})" for each in PLAIN_KEYS)
     + r"[-_]key$",
     re.IGNORECASE,
@@ -84,6 +85,10 @@ def redact_string(text: str) -> str:
 
 
 def patterns_once(text: bytes) -> bytes:
+    return redact_coded(by_form(text), lambda plain: redact_named(by_form(plain)))
+
+
+def by_form(text: bytes) -> bytes:
     for family in FAMILIES:
         if family.probe.search(text):
             for pattern in family.patterns:

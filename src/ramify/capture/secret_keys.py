@@ -15,7 +15,7 @@ ANY_MARK = re.compile(rb"\[redacted(?::[a-z-]+)?\]")
 NAME = re.compile(
     rb"(?:[\w.-]*(?:password|passwd|passphrase|secret|api[_-]?key|private[_-]?key|access[_-]?key|secret[_-]?key"
     rb"|(?:access|refresh|id|session|auth|bearer|bot|security|api|csrf|xsrf)[_-]?token|credentials?"
-    rb"|authorization)|pwd|token|(?:set-)?cookies?)",
+    rb"|authorization)|pwd|(?:[\w.-]*[_.-])?pass(?:code)?|token|(?:set-)?cookies?)",
     re.IGNORECASE,
 )
 

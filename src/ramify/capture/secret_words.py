@@ -16,6 +16,11 @@ ASSIGNED = re.compile(
 """With what programs and people put between a name and its value: in code, in lists of settings, in Markdown, in addresses."""
 QUOTED = re.compile(rb"\\*[\"']?,?[ \t]{1,9}\\*[\"'](" + VALUE + rb"{8,256})(?=\\*[\"'])()")
 """Behind a name, with nothing but a space or a comma between: SQL, macros."""
+ARGUMENT = re.compile(
+    rb'\\*+"(?:\s{0,9}\}\s{0,9},\s{0,9}\{\s{0,9}\\*+"stringValue\\*+"\s{0,9}:|\s{0,9},)\s{0,9}\\*+"(' + VALUE + rb'{8,256})(?=\\*+")()'
+)
+FLAG = re.compile(rb'"--?[\w-]{0,40}\Z')
+"""A command in a list of its words: `"--token", "…"`; also as attributes of spans have it."""
 APART = re.compile(rb"(?: is| was| lautet| ist| est|:)?:? \\*[\"'`]?(" + VALUE + rb"{10,256})(\(?)")
 REST = re.compile(VALUE + rb"*+")
 """Of a longer value the beginning is judged, so that no text can make this slow."""
@@ -137,6 +142,8 @@ def value_after(text: bytes, start: int, end: int, word: Word) -> tuple[int, int
     """Where a value stands that is worth hiding; a name that is being called, or a mark of an earlier round, is none."""
     if found := ASSIGNED.match(text, end):
         secret = word.short(found[1]) if word.short and len(found[1]) < 16 else is_random(found[1])
+    elif (found := ARGUMENT.match(text, end)) and FLAG.search(text, max(0, start - 48), start):
+        secret = is_drawn(found[1]) or restless(found[1])
     elif word.short and (found := QUOTED.match(text, end)):
         secret = restless(found[1]) or is_random(found[1])
     elif found := APART.match(text, end):
