@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from ramify.app import Ramify
 from ramify.indexing import Indexer
 from ramify.ingest import Prices
 from ramify.linking.world import Rules
+from ramify.model.observation import Record
 from ramify.rebuild import rebuild
 from tests import story
 from tests.claude_verdicts import differences
@@ -143,3 +145,18 @@ def test_a_turn_that_failed_without_an_answer_is_a_task_as_long_as_only_the_stre
         for seed in range(4):
             mixed, _ = story.told(story.shuffled([*seen, *seen], seed), 1 + seed)
             assert story.row_differences(story.rows(natural), story.rows(mixed)) == []
+
+
+def test_a_local_command_says_nothing_of_the_turn_before_it() -> None:
+    """It ends like a turn, and well; whether a prompt was shown or not, the turn that failed has failed."""
+    folder = story.CASES / "claude_more" / "main-529"
+    stream = story.reports(folder, "stream-json")
+    (last,) = stream[-1]
+    assert isinstance(last, Record)
+    end = {**json.loads(last.body), "subtype": "success", "is_error": False, "num_turns": 0, "result": "", "uuid": "local", "terminal_reason": "completed"}
+    later = (structs.replace(last, id="obs_local", at=last.at + 1, place="stream.jsonl:99", body=json.dumps(end).encode()),)
+    for others in ([], ["transcripts"]):
+        seen = [*(one for source in others for one in story.reports(folder, source)), *stream, later]
+        for order in (seen, story.shuffled(seen, 1)):
+            _, questions = story.told(order)
+            assert [task["status"] for task in questions.tasks()["items"]] == ["failed"]

@@ -293,10 +293,16 @@ def last_end(world: World, task: Task) -> tuple[int, str, str]:
         found = _own_ends(world.span(ends, task.opened, limit=16))
         until = found[-1][0] if found else until
     else:
-        found = world.span(ends, task.opened, until, 1, newest=True)
+        found = world.span(ends, task.opened, until, 16, newest=True)
+    found = [end for end in found if _status_in(end[1])]
     found = sorted([*found, *world.span(marks_key(task.project, task.session), task.opened, until, 1, newest=True)])
     if not found:
         return 0, "", ""
     at, ref = found[-1]
     _, status, native, _ = ref.split(" ", 3)
     return at, status, native
+
+
+def _status_in(ref: str) -> str:
+    """Empty where a local command ended."""
+    return ref.split(" ", 2)[1]
