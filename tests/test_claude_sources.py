@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from ramify.app import Ramify
 from ramify.indexing import Indexer
 from ramify.ingest import Prices
 from ramify.linking.world import Rules
+from ramify.model.observation import Record
 from ramify.rebuild import rebuild
 from tests import story
 from tests.claude_verdicts import differences
@@ -46,7 +48,6 @@ GAPS: dict[tuple[str, str], str] = {
     ("2.0.26-agent-529", "transcripts"): "a failed agent's result looks like an answer",
     ("2.0.26-interrupted-agent", "all"): "the agent's interrupted result is told by the stream alone",
     ("2.0.42-agent-529", "stream-json"): "the stream says nothing of an agent that never answered",
-    ("main-529", "stream-json"): "a turn without a prompt and without an answer is no task",
 }
 
 
@@ -128,3 +129,34 @@ def test_sums_of_two_sources_are_no_two_sums(case: str) -> None:
     ramify.import_paths([folder / "transcripts", folder / "sdk_messages.jsonl"], "auto", lambda done, total: None)
     used = ramify.questions.stats()["usage"]
     assert {name: used[name] for name in ("input", "output", "cache_read", "cache_write")} in truth["usage"]["transcripts"]
+
+
+def test_a_turn_that_failed_without_an_answer_is_a_task_as_long_as_only_the_stream_tells_of_it() -> None:
+    folder = story.CASES / "claude_more" / "main-529"
+    stream = story.reports(folder, "stream-json")
+    _, questions = story.told(stream)
+    (root,) = questions.tasks()["items"]
+    assert (root["status"], root["prompt"], root["prompt_author"], root["link"]) == ("failed", "", "unknown", None)
+    assert [message["role"] for message in questions.messages(root["id"])["items"]] == ["assistant"]
+    for others in (["exchanges"], ["transcripts"], ["exchanges", "transcripts"]):
+        seen = [*stream, *(one for source in others for one in story.reports(folder, source))]
+        natural, questions = story.told(seen)
+        assert [task["prompt"] for task in questions.tasks()["items"]] == ["Fail."]
+        for seed in range(4):
+            mixed, _ = story.told(story.shuffled([*seen, *seen], seed), 1 + seed)
+            assert story.row_differences(story.rows(natural), story.rows(mixed)) == []
+
+
+def test_a_local_command_says_nothing_of_the_turn_before_it() -> None:
+    """It ends like a turn, and well; whether a prompt was shown or not, the turn that failed has failed."""
+    folder = story.CASES / "claude_more" / "main-529"
+    stream = story.reports(folder, "stream-json")
+    (last,) = stream[-1]
+    assert isinstance(last, Record)
+    end = {**json.loads(last.body), "subtype": "success", "is_error": False, "num_turns": 0, "result": "", "uuid": "local", "terminal_reason": "completed"}
+    later = (structs.replace(last, id="obs_local", at=last.at + 1, place="stream.jsonl:99", body=json.dumps(end).encode()),)
+    for others in ([], ["transcripts"]):
+        seen = [*(one for source in others for one in story.reports(folder, source)), *stream, later]
+        for order in (seen, story.shuffled(seen, 1)):
+            _, questions = story.told(order)
+            assert [task["status"] for task in questions.tasks()["items"]] == ["failed"]

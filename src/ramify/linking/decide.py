@@ -47,6 +47,9 @@ def asked(world: World, event: ModelCalled, price: Price) -> None:
     world.save("calls", call)
     if known is None:
         world.is_new(call)
+    conversation = world.conversation(ids.session_conversation_id(call.project, call.session)) if call.session else None
+    if conversation is not None and conversation.told:
+        world.silent[call.project, call.session] = None
     _note_client(world, call)
     trace.note(world, call)
     joining.note_request(world, call)

@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from ramify.linking import results
+from ramify.linking import results, silent
 from ramify.linking.attempts import earlier_attempt, place_again, set_attempt, wake_equal
 from ramify.linking.chain import Chain
 from ramify.linking.compaction import continued_summary
@@ -45,6 +45,10 @@ def settle(world: World) -> None:
             judge_again(world, _pop(world.doubted))
         elif world.retold:
             retell(world, _pop(world.retold))
+        elif world.silent:
+            session = next(iter(world.silent))
+            del world.silent[session]
+            silent.judge(world, *session)
         else:
             return
     raise RuntimeError("linking does not settle: two rules disagree")

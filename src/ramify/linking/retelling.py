@@ -41,6 +41,8 @@ def _retell_root(world: World, task: Task, first: Call | None) -> None:
     elif first is not None:  # a turn whose prompt nobody showed
         task.opened, task.session, task.prompt_author = first.started, first.session, "unknown"
         task.stated = stated = Stated(first.started, guessed=True)
+    else:
+        task.prompt_author = "unknown"
     task.conversation = turns.conversation_of(task.project, task.session)
     task.line = task.line or task.conversation
     if stated is not None:

@@ -117,6 +117,8 @@ def reported_root(world: World, call: Call, asked: str | None) -> str:
 
 def put_on_line(world: World, row: Call | Message) -> None:
     """Remembered by its place, so that a prompt which comes late finds what belongs to it."""
+    if isinstance(row, Call):
+        world.silent[row.project, row.session] = None
     at, place = (row.started, row.order) if isinstance(row, Call) else (row.at, row.position)
     world.mark(main_key(TIME, row.project, row.session), at, row.id)
     if place:
@@ -124,6 +126,8 @@ def put_on_line(world: World, row: Call | Message) -> None:
 
 
 def take_off_line(world: World, row: Call | Message) -> None:
+    if isinstance(row, Call):
+        world.silent[row.project, row.session] = None
     at, place = (row.started, row.order) if isinstance(row, Call) else (row.at, row.position)
     world.unmark(main_key(TIME, row.project, row.session), at, row.id)
     if place:
@@ -145,7 +149,7 @@ def open_turn(world: World, row: Message, words: str) -> None:
             world.mark(turns_key(axis, row.project, row.session), place, id)
             _move_what_follows(world, axis, row.project, row.session, place)
     _wake_wire(world, row, words)
-    world.retold[id] = None
+    world.retold[id] = world.silent[row.project, row.session] = None
 
 
 def lift_turn(world: World, row: Message) -> None:
@@ -159,6 +163,7 @@ def lift_turn(world: World, row: Message) -> None:
         if place:
             world.unmark(turns_key(axis, row.project, row.session), place, id)
             _move_what_follows(world, axis, row.project, row.session, place)
+    world.silent[row.project, row.session] = None
 
 
 def close_turn(world: World, row: Message) -> None:
@@ -267,6 +272,7 @@ def _end(event: TaskMoved) -> tuple[int, int, str]:
 def _place_around(world: World, event: TaskMoved) -> None:
     """Only a turn's end tells whether a prompt began it."""
     project, session = event.scope.project, event.scope.session
+    world.silent[project, session] = None
     earlier = world.span(ends_key(project, session), 0, event.at - 1, 1, newest=True)
     since = earlier[0][0] if earlier else 0
     for at in (since, event.at):
@@ -287,10 +293,16 @@ def last_end(world: World, task: Task) -> tuple[int, str, str]:
         found = _own_ends(world.span(ends, task.opened, limit=16))
         until = found[-1][0] if found else until
     else:
-        found = world.span(ends, task.opened, until, 1, newest=True)
+        found = world.span(ends, task.opened, until, 16, newest=True)
+    found = [end for end in found if _status_in(end[1])]
     found = sorted([*found, *world.span(marks_key(task.project, task.session), task.opened, until, 1, newest=True)])
     if not found:
         return 0, "", ""
     at, ref = found[-1]
     _, status, native, _ = ref.split(" ", 3)
     return at, status, native
+
+
+def _status_in(ref: str) -> str:
+    """Empty where a local command ended."""
+    return ref.split(" ", 2)[1]

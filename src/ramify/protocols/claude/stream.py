@@ -195,8 +195,9 @@ def result(seen: Seen, fields: dict[str, Any]) -> list[Event]:
     """The end of a turn. What began it, if no prompt did, stands in its origin."""
     kind = text(mapping(fields.get("origin")).get("kind"))
     status, native = outcome(fields)
-    unasked = kind not in ("", "human") or is_local(fields)
-    turn = TaskMoved(seen.scope, *seen.stamp, status, native, ends_turn=True, wakes=unasked)
+    local = is_local(fields)  # says nothing of the task before it
+    unasked = kind not in ("", "human") or local
+    turn = TaskMoved(seen.scope, *seen.stamp, "" if local else status, native, ends_turn=True, wakes=unasked)
     return [turn, *usage_of(seen, fields)]
 
 
