@@ -27,8 +27,8 @@ def place(world: World, call: Call) -> None:
         follow(world, call)
         if call.trace:
             trace.wake(world, call)
-    if call.told_agent and (told := world.task(task)) and told.first == call.id:
-        world.retold[task] = None
+    if call.told_agent and call.relation != "agent" and (told := world.task(task)) and told.first == call.id:
+        world.retold[task] = None  # an agent that names itself is put together below
     if line == call.id:
         _put_line(world, call)
     if task == ids.opened_task_id(call.id) or call.relation == "agent":

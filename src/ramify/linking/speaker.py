@@ -77,12 +77,13 @@ def reported(world: World, call: Call) -> str:
 
 
 def name_wire(world: World, call: Call) -> None:
-    """Where no report has its answer, the tool call that it was paired with may be known to have started an agent."""
-    if call.agent:
-        return
+    """Where no report has its answer, the tool call that it was paired with may be known to have started an agent. Reports are not
+    needed where the request names the agent itself, and it may come after them."""
     tool, twin = world.tool(call.offer), world.call(call.twin)
     agent = reported(world, call) if twin is not None else tool.agent if tool is not None and tool.named else ""
     via = twin.under if twin is not None else ""
+    if call.agent:
+        agent = via = ""
     if (call.told_agent, call.told_via) == (agent, via):
         return
     _note_via(world, call, via)

@@ -1,6 +1,7 @@
 """Spans in any order, cut into any requests, some of them twice: the same rows, and never an orphan on the way."""
 
 import random
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from ramify.query.service import Questions
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from tests import story
 from tests.spans import CLIENT, INTERNAL, SERVER, Span, agent, chat, records, span, tool
+from tests.test_forgetting import seen_in
 
 OTHER = "1bf7651916cd43dd8448eb211c80319d"
 
@@ -136,3 +138,20 @@ def test_two_traces_of_one_conversation() -> None:
     store, _ = rows_after(cut(seen, 3))
     conversations = Questions(store).conversations(limit=0)["items"]
     assert [(row["roots"], row["tasks"]) for row in conversations] == [(2, 3)]
+
+
+def test_an_agent_that_its_spans_and_its_own_request_name_is_settled_in_any_order() -> None:
+    """Its answer, then the spans that say whose it was, then its request with the agent's header."""
+    wanted = ("obs_0185301b480e979c4136499f", "obs_916963160f94a9c580da216a", "obs_a3c2a9d08dce34184dc78648")
+    seen = {one.id: one for one in seen_in("claude/otel") if one.id in wanted}
+    _, rows = rows_after([[seen[id]] for id in sorted(wanted, reverse=True)])
+    for order in permutations(wanted):
+        assert story.row_differences(rows, rows_after([[seen[id]] for id in order])[1]) == []
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10_000))
+def test_a_client_seen_from_every_side_is_the_same_in_any_order(seed: int) -> None:
+    seen = list(seen_in("claude/otel"))
+    _, rows = rows_after([seen])
+    assert story.row_differences(rows, rows_after(cut(seen, seed))[1]) == []
