@@ -1,6 +1,7 @@
 """Spans in any order, cut into any requests, some of them twice: the same rows, and never an orphan on the way."""
 
 import random
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from ramify.model.observation import Observation
 from ramify.query.service import Questions
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from tests import story
-from tests.spans import CLIENT, INTERNAL, SERVER, Span, agent, chat, records, span, tool
+from tests.spans import CLIENT, INTERNAL, SERVER, Span, agent, chat, one_by_one, records, span, tool
 
 OTHER = "1bf7651916cd43dd8448eb211c80319d"
 
@@ -136,3 +137,17 @@ def test_two_traces_of_one_conversation() -> None:
     store, _ = rows_after(cut(seen, 3))
     conversations = Questions(store).conversations(limit=0)["items"]
     assert [(row["roots"], row["tasks"]) for row in conversations] == [(2, 3)]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_both_halves_of_a_call_that_name_one_task_are_that_task_in_any_order(order: tuple[int, ...]) -> None:
+    said = {"a2a.method.name": "SendMessage", "a2a.task.id": "t1"}
+    spans = [
+        agent("planner"), span("SendMessage", "planner", id="out", kind=CLIENT, attributes=said),
+        span("SendMessage", "out", id="in", kind=SERVER, attributes=said, start=1, end=300, flags=769), chat("c", "in", start=5, end=9),
+    ]  # fmt: skip
+    world = one_by_one([spans[at] for at in order])
+    assert world.drawn() == [
+        "planner - calls=0 in=0 out=0 tools=0 completed",
+        "  SendMessage traceparent calls=1 in=10 out=5 tools=0 completed",
+    ]
