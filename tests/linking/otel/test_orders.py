@@ -13,7 +13,7 @@ from ramify.model.observation import Observation
 from ramify.query.service import Questions
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from tests import story
-from tests.spans import CLIENT, INTERNAL, SERVER, Span, agent, chat, records, span, tool
+from tests.spans import CLIENT, INTERNAL, SERVER, Span, agent, chat, one_by_one, records, span, tool
 from tests.test_forgetting import seen_in
 
 OTHER = "1bf7651916cd43dd8448eb211c80319d"
@@ -155,3 +155,17 @@ def test_a_client_seen_from_every_side_is_the_same_in_any_order(seed: int) -> No
     seen = list(seen_in("claude/otel"))
     _, rows = rows_after([seen])
     assert story.row_differences(rows, rows_after(cut(seen, seed))[1]) == []
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_both_halves_of_a_call_that_name_one_task_are_that_task_in_any_order(order: tuple[int, ...]) -> None:
+    said = {"a2a.method.name": "SendMessage", "a2a.task.id": "t1"}
+    spans = [
+        agent("planner"), span("SendMessage", "planner", id="out", kind=CLIENT, attributes=said),
+        span("SendMessage", "out", id="in", kind=SERVER, attributes=said, start=1, end=300, flags=769), chat("c", "in", start=5, end=9),
+    ]  # fmt: skip
+    world = one_by_one([spans[at] for at in order])
+    assert world.drawn() == [
+        "planner - calls=0 in=0 out=0 tools=0 completed",
+        "  SendMessage traceparent calls=1 in=10 out=5 tools=0 completed",
+    ]

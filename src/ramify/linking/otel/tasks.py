@@ -91,8 +91,11 @@ class Tasks:
         return min(agents, key=lambda one: (one.seen.opened, one.seen.place), default=node)
 
     def clear(self, node: Node) -> None:
-        inner = self.structure.inner_half(node)
-        self.gone[node.row] = self.id_of(inner.seen) if inner is not None else self.owner(node)
+        inner, speaker = self.structure.inner_half(node), self._speaker(node)
+        if speaker is not node and self.id_of(speaker.seen) == node.row:
+            self.wanted[node.row] = speaker  # another span tells of the same task
+        else:
+            self.gone[node.row] = self.id_of(inner.seen) if inner is not None else self.owner(node)
         node.table = node.row = node.task = ""
         self.nodes.changed(node)
 

@@ -119,7 +119,7 @@ def loose_messages(value: Any, role: str) -> list[Message]:
         listed_in = next((found[name] for name in ("messages", "choices") if isinstance(found.get(name), list)), None)
         items = listed_in if listed_in is not None else [found]
     else:
-        items = found if isinstance(found, list) else []
+        items = [parsed(one) for one in found] if isinstance(found, list) else []
     messages = [one.get("message", one) for one in items if isinstance(one, dict)]
     if messages and all(isinstance(one, dict) and "role" in one for one in messages):
         return messages
