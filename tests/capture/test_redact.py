@@ -213,6 +213,7 @@ def test_headers_that_carry_secrets_lose_their_value() -> None:
         "X-OTP",
         "x-csrf",
         "x-sid",
+        "X-Session",
         "pwd",
         "x-app-session-cookie",
         "x-amzn-oidc-data",

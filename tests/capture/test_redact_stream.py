@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ramify.capture.redact import redact_body, redact_json, redact_sse
 from tests.capture.corpus import FIELDS, SELF_EVIDENT, cut, event, noise, said, stream
+from tests.capture.secret_formats import planted
 
 
 def test_a_secret_cut_over_events_is_found_and_the_first_event_carries_the_rest() -> None:
@@ -186,6 +187,15 @@ def test_every_member_of_a_packed_body_and_the_beginning_of_a_cut_one_are_looked
         redacted, decoded = redact_body(packed[:-9], "application/json", encoding)
         assert decoded
         assert redacted.startswith(b'{"text": "[redacted:github-token]"}')
+
+
+@pytest.mark.parametrize(("sign", "coding"), [(b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")])
+def test_a_body_of_wide_letters_is_read(sign: bytes, coding: str) -> None:
+    key = planted("github-personal", 3).text
+    for body, left in ((f'{{"a": "{key}", "b": "ü"}}', '{"a": "[redacted:github-token]", "b": "ü"}'), ('{"a": "b"}', '{"a": "b"}')):
+        assert redact_body(sign + body.encode(coding), "application/json", "") == (sign + left.encode(coding), False)
+    for broken in (sign + b"a", sign + b"\xd8\xd8\xd8\xd8", sign):
+        assert redact_body(broken, "application/json", "") == (broken, False)
 
 
 def test_a_body_that_cannot_be_decoded_stays_as_it_is() -> None:

@@ -26,7 +26,7 @@ PLAIN_KEYS = (
 SECRET_HEADER = re.compile(
     r"authorization|cookie2?$|secret|passw|credential|token|signature|jwt|[-_]auth$|^auth$"
     r"|(?:api|subscription|functions|access|account|master|shared|app|application|auth|private|signing|rapidapi)[-_]?key"
-    r"|(?:^|[-_])authentication$|^dpop$|^x-ramify-session$|^x-honeycomb-team$|^x-amzn-oidc-|(?:^|[-_])(?:pass|pwd|otp|totp|sid|csrf|xsrf)$|"
+    r"|(?:^|[-_])authentication$|^dpop$|^x-ramify-session$|^x-honeycomb-team$|^x-amzn-oidc-|^(?:x-)?session$|(?:^|[-_])(?:pass|pwd|otp|totp|sid|csrf|xsrf)$|"
     + "".join(f"(?<!{each})" for each in PLAIN_KEYS)
     + r"[-_]key$",
     re.IGNORECASE,
@@ -37,6 +37,7 @@ PLAIN_HEADER = re.compile(
 )
 PERCENT = re.compile(rb"%[2-7][0-9A-Fa-f]")
 PARTS = re.compile(r"([/?&;#])")
+WIDE = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 # One replacement may uncover the start of another secret; real text never needs more rounds than this.
 ROUNDS = 8
 
@@ -140,6 +141,19 @@ def redact_body(raw: bytes, content_type: str, content_encoding: str, redact: Re
 
 
 def redact_plain(raw: bytes, content_type: str, redact: Redact = redact_json) -> bytes:
+    if raw[:2] in WIDE:
+        return redact_wide(raw, redact)
     if "event-stream" in content_type.lower():
         return redact_events(raw, redact)
     return redact(raw)
+
+
+def redact_wide(raw: bytes, redact: Redact) -> bytes:
+    """Text of two bytes a letter, as some programs of Windows write it; what is none of it stays."""
+    coding = WIDE[raw[:2]]
+    try:
+        plain = raw[2:].decode(coding).encode()
+    except UnicodeError:
+        return raw
+    clean = redact(plain)
+    return raw if clean == plain else raw[:2] + clean.decode().encode(coding)
