@@ -322,8 +322,9 @@ class ClickHouseServer:
 
     def _undo(self) -> None:
         """Nothing was written; the turn is given back, or runs out by itself. On a cluster one copy may have what failed: the
-        same number must not be used for anything else."""
+        same number must not be used for anything else. Whoever was in its turn may have heard of others, and not have come to its conclusions."""
         self._forget()
+        self.distrust()
         with self._numbers:
             self._over.set()
             self._known = -1
@@ -381,12 +382,12 @@ class ClickHouseServer:
     def writing(self) -> Iterator[None]:
         """For those who decide nothing by what is stored: the news of other writers waits for one who does."""
         changed = False
-        try:
-            with self.exclusive(announced=True) as changed:
-                yield
-        finally:
-            if changed:
-                self._stale = True
+        with self._lock:  # until the news wait: one who decides must not come in between
+            try:
+                with self.exclusive(announced=True) as changed:
+                    yield
+            finally:
+                self._stale = self._stale or changed
 
     def distrust(self) -> None:
         self._stale, self._heard = True, -1

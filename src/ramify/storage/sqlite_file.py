@@ -236,12 +236,12 @@ class SqliteFile:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """For those who decide nothing by what is stored: the news of other writers waits for one who does."""
         changed = False
-        try:
-            with self.exclusive() as changed:
-                yield self.writer
-        finally:
-            if changed:
-                self.distrust()
+        with self._lock:  # until the news wait: one who decides must not come in between
+            try:
+                with self.exclusive() as changed:
+                    yield self.writer
+            finally:
+                self._stale = self._stale or changed
 
     @contextmanager
     def wiping(self) -> Iterator[None]:
