@@ -60,9 +60,17 @@ def seen_in(case: str) -> tuple[Observation, ...]:
     return tuple(taken)
 
 
+def firsts(seen: Sequence[Observation]) -> dict[str, Observation]:
+    """Of two with the same id the first stays."""
+    found: dict[str, Observation] = {}
+    for one in seen:
+        found.setdefault(one.id, one)
+    return found
+
+
 def told(store: Store, seen: Sequence[Observation]) -> Store:
     """In batches as deriving again has them: what a fold knows between two is told by the batch, what people see is not."""
-    unique = list({one.id: one for one in seen}.values())
+    unique = list(firsts(seen).values())
     ingest = Ingest(store)
     for start in range(0, len(unique), BATCH):
         ingest.step(unique[start : start + BATCH])
@@ -153,7 +161,7 @@ def test_pieces_stay_while_anything_is_made_of_them(store: Store) -> None:
     """Every body that is left comes back byte for byte, whatever was shared; at last there is no piece any more."""
     cases = cases_for(store)
     told(store, seen_in_all(cases))
-    bodies = {one.id: one for one in seen_in_all(cases)}
+    bodies = firsts(seen_in_all(cases))
     pieces = len(store.blobs(0, 1_000_000))
     for case in cases[::-1]:
         going(store, names_of(case))
@@ -171,7 +179,7 @@ def test_a_writer_that_remembers_pieces_does_not_use_those_that_are_gone(store: 
     ingest.step(list(seen))
     going(store, names_of("claude/nested"))
     assert ingest.step(list(seen)) == len({one.id for one in seen})
-    assert {one.id: one for _, one in store.observations()} == {one.id: one for one in reversed(seen)}  # of two the first stays
+    assert {one.id: one for _, one in store.observations()} == firsts(seen)
     assert difference(derived(store), derived(told(open_sqlite("memory:"), seen))) == []
 
 
