@@ -92,7 +92,7 @@ class Filling:
         spent = self.state.spent
         mark.rate = spent.requests / spent.seconds
         mark.own_cpu, mark.server_cpu = spent.own / spent.requests * 1e6, spent.server / spent.requests * 1e6
-        mark.p99 = sorted(steps)[int(len(steps) * 0.99)] * 1000
+        mark.p99 = sorted(steps)[int(len(steps) * 0.99)] * 1000 if steps else 0.0  # none, where it was cut just here
         self.state.spent, self.state.marks[str(requests)] = Spent(), mark
         self._weigh(mark)
         self.save()
