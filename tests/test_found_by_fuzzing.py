@@ -16,6 +16,8 @@ from ramify.protocols.otel.request import read_json, read_protobuf
 from ramify.web.app import FILTER
 from ramify.web.route import read_value
 
+CASES = Path(__file__).parent / "cases"
+
 
 @pytest.mark.parametrize(
     ("format", "line"),
@@ -112,3 +114,21 @@ def test_a_word_with_a_nul_in_it_is_looked_for_as_two() -> None:
 def test_over_http_a_nul_is_refused_whatever_the_store() -> None:
     with pytest.raises(UserMistake, match="filter"):
         read_value(FILTER, "a\0b")
+
+
+@pytest.mark.parametrize("case", sorted(path.parent.name for path in (CASES / "sam").glob("*/messages.jsonl")))
+def test_a_mesh_whose_clock_is_centuries_ahead_is_linked_as_any(case: str, tmp_path: Path) -> None:
+    """The requests that name parents were missed: what others say of the children tells."""
+    lines = (CASES / "sam" / case / "messages.jsonl").read_text().splitlines()
+    recorded = "\n".join(line for line in lines if "parentTaskId" not in line)
+    found = []
+    for year in ("2026-", "2326-"):
+        path = tmp_path / f"{year}.jsonl"
+        path.write_text(recorded.replace("2026-", year))
+        ramify = Ramify.open("memory:")
+        ramify.import_paths([path], "sam", lambda done, total: None)
+        assert ramify.ingest.unlinked == 0
+        tasks = ramify.questions.tasks(limit=0)["items"]
+        found.append(sorted((task["id"], (task["link"] or {}).get("parent") or "", (task["link"] or {}).get("rule") or "") for task in tasks))
+        ramify.close()
+    assert found[0] == found[1]

@@ -7,14 +7,13 @@ from msgspec import structs
 from ramify.linking import adoption
 from ramify.linking.mesh import cancels, circles, names, pairing
 from ramify.linking.mesh.state import State
-from ramify.linking.mesh.telling import RANK, RULES, claims, mentions, stirred
+from ramify.linking.mesh.telling import LATEST, RANK, RULES, claims, mentions, stirred
 from ramify.linking.world import World, key
 from ramify.model.entity import NativeRef, Task
 from ramify.model.link import Link
 
 OPEN = ("submitted", "working", "input-required", "auth-required")
 LONGEST_TITLE = 80
-MOMENT = (1 << RANK) - 1
 
 
 def describe(world: World, project: str, native: str, state: State) -> tuple[Task | None, set[pairing.Bucket]]:
@@ -61,7 +60,7 @@ def found(world: World, project: str, native: str, state: State) -> tuple[Link |
         return Link("spawned", parent, "parentTaskId", 1.0, evidence=(state.given.observation,)), at, context
     if not claimed:
         return None, at, context
-    rank, when = claimed[0][0] >> RANK, claimed[0][0] & MOMENT
+    rank, when = claimed[0][0] >> RANK, claimed[0][0] & LATEST
     above, seen = claimed[0][1].rsplit(" ", 1)
     rule, certainty = RULES[rank]
     link = Link("spawned", names.task_id(project, above), rule, certainty, evidence=(seen,))

@@ -12,6 +12,7 @@ from ramify.model.mesh_event import MeshMessage, Noted, Stir, ToolReturned
 
 WORKFLOW_NODE, RESULT, COPY = 1, 2, 3
 RANK = 52  # bits of a moment, below those of the rank
+LATEST = (1 << RANK) - 1
 RULES = {WORKFLOW_NODE: ("workflow-node", 1.0), RESULT: ("result-task-id", 1.0), COPY: ("forwarded-copy", 0.95)}
 WAITING = ("input-required", "auth-required")
 
@@ -98,7 +99,8 @@ def marks(message: MeshMessage) -> Iterator[Mark]:
     if message.parent:
         yield Mark(message.parent, mentions(project, message.parent), message.at, f"{seen} {message.context}")
     for rank, child in named_children(message):
-        yield Mark(child, claims(project, child), rank << RANK | message.at, f"{message.task} {seen}")
+        at = min(max(message.at, 0), LATEST)  # whatever a clock says, it is not taken for a rank
+        yield Mark(child, claims(project, child), rank << RANK | at, f"{message.task} {seen}")
 
 
 def named_children(message: MeshMessage) -> Iterator[tuple[int, str]]:
