@@ -37,12 +37,14 @@ from ramify.storage.clickhouse_checking import troubles
 from ramify.storage.clickhouse_contents import OLD, Content, Contents, lacking, together
 from ramify.storage.clickhouse_direct import ClickHouseMesh, ask_directly
 from ramify.storage.clickhouse_known import NEAR, Known
+from ramify.storage.clickhouse_packing import LAYOUT, read_from, written
 from ramify.storage.clickhouse_pieces import Pieces
 from ramify.storage.clickhouse_rows import GONE, PLAIN, entries_of, replaced, row_of, source
-from ramify.storage.clickhouse_schema import CONTENTS, INDEXES, LARGEST, NAMED, PROJECTIONS, TYPES, literal, name
+from ramify.storage.clickhouse_schema import CONTENTS, ENTRIES, NAMED, PROJECTIONS, literal, name
 from ramify.storage.clickhouse_search import ClickHouseSearch
 from ramify.storage.clickhouse_server import ClickHouseServer, Row
 from ramify.storage.clickhouse_sifting import ClickHouseSifting
+from ramify.storage.clickhouse_upgrading import upgrade
 from ramify.storage.clickhouse_views import statements
 from ramify.storage.clickhouse_ways import INSIDE, Place, Values, Way, along, carried_by, filling, way_by, way_for
 from ramify.storage.clickhouse_wiping import mark, wipe
@@ -56,8 +58,10 @@ CHUNK = 2000
 SINCE = f"SETTINGS use_skip_indexes_if_final_exact_mode = 0, ignore_data_skipping_indices = '{','.join(NAMED)}'"
 """Where only later versions are wanted, earlier ones need not be compared with them. By other columns that would be wrong: what fits may be of yesterday."""
 MOST_OF_A_WAY = 500  # rows that are gathered stretch by stretch; whoever wants more gets all at once
+SUMS = {table: written(columns) for table, columns in totals.COLUMNS_OF.items()}
+SEEN = f"id, {read_from('seq')}"
 OTHERS = 100_000  # entries of others that are told one by one
-SCHEMA = 5
+SCHEMA = 6
 PAGE = 500  # observations that are read together
 TOGETHER = 100  # bodies whose pieces are read together: however few they are, a question costs ten milliseconds
 _encoder = msgspec.msgpack.Encoder()
@@ -105,6 +109,7 @@ class ClickHouse(Folding):
         self._prepare()
 
     def _prepare(self) -> None:
+        upgrade(self.server)
         version = int(self.fact("schema") or 0)
         if version > SCHEMA:
             raise UserMistake(
@@ -122,30 +127,19 @@ class ClickHouse(Folding):
                 if 0 < version < 4:
                     for statement in filling(self.server.table):
                         self.server.command(statement)
-                if 0 < version < 5:
-                    self._make_indexes()
                 self.set_fact("schema", SCHEMA)
         self._make_views()
 
     def _make_columns(self) -> None:
         """Those that a newer version asks for are filled when all is derived again."""
         server = self.server
-        rows = server.read(f"SELECT name FROM system.columns WHERE database = {literal(server.database)} AND table = 'entries'")
+        rows = server.read(f"SELECT name FROM system.columns WHERE database = {literal(server.database)} AND table = {literal(ENTRIES.name)}")
         self._pieces.older = ("payload",) in rows  # all contents stood among the entries
-        new = [column for column in TYPES if (column,) not in rows]
-        for column in new:
+        for column in [column for column in ENTRIES.columns if (column,) not in rows]:
             for table in dict.fromkeys((server.own, server.table)):
-                server.command(f"ALTER TABLE {table}{server.on} ADD COLUMN IF NOT EXISTS {name(column)} {TYPES[column]}")
-        if set(new) - {"place"} and self.seq():
-            self.set_fact("outdated", 1)
-
-    def _make_indexes(self) -> None:
-        """Of what is there already the server makes them when it has time."""
-        alter = f"ALTER TABLE {self.server.own}{self.server.on}"
-        self.server.command(f"{alter} MODIFY SETTING {', '.join(f'{one} = {most}' for one, most in LARGEST.items())}")
-        for one, what in INDEXES.items():
-            self.server.command(f"{alter} ADD INDEX IF NOT EXISTS {one} {what}")
-            self.server.command(f"{alter} MATERIALIZE INDEX {one}")
+                server.command(f"ALTER TABLE {table}{server.on} ADD COLUMN IF NOT EXISTS {name(column)} {ENTRIES.columns[column]}")
+        if self.fact("layout") != LAYOUT:
+            self.set_facts({"layout": LAYOUT} | ({"outdated": 1} if self.seq() else {}))
 
     def _make_views(self) -> None:
         rows = self.server.read(f"SELECT name, comment FROM system.tables WHERE database = {literal(self.server.database)}")
@@ -212,7 +206,7 @@ class ClickHouse(Folding):
     def _stored_sums(self, ids: dict[str, list[str]]) -> dict[str, int]:
         """In one question."""
         parts = [
-            f"SELECT {literal(table)}, [{totals.COLUMNS_OF[table]}] FROM {self.server.table} FINAL WHERE space = {literal(table)} AND key = 0 AND moment = 0 AND id IN {literal(some)}"
+            f"SELECT {literal(table)}, [{SUMS[table]}] FROM {self.server.table} FINAL WHERE space = {literal(table)} AND key = 0 AND moment = 0 AND id IN {literal(some)}"
             for table, some in ids.items()
             if some
         ]
@@ -220,7 +214,7 @@ class ClickHouse(Folding):
         return {name: int(value) for table, sums in found for name, value in zip(totals.NAMES[table], sums, strict=True)}
 
     def _all_sums(self) -> dict[str, int]:
-        return totals.all_sums(lambda table, ids: self._read(totals.COLUMNS_OF[table], table, wide=True)[0])
+        return totals.all_sums(lambda table, ids: self._read(SUMS[table], table, wide=True)[0])
 
     def _put_observations(self, kept: Sequence[Kept]) -> None:
         """Numbers are given while nobody else writes."""
@@ -259,7 +253,7 @@ class ClickHouse(Folding):
 
     def _take_out(self, ids: Sequence[str]) -> int:
         """How many were there."""
-        rows = self._read("id, seq", "seen", f"key = 0 AND moment = 0 AND id IN {literal(ids)}") if ids else []
+        rows = self._read(SEEN, "seen", f"key = 0 AND moment = 0 AND id IN {literal(ids)}") if ids else []
         for id, seq in rows:
             self.server.pending["observations", seq, 0, id] = GONE
             self.server.pending["seen", 0, 0, id] = GONE
@@ -309,19 +303,19 @@ class ClickHouse(Folding):
         found: dict[str, str] = {}
         for start in range(0, len(observations), CHUNK):
             ids = f"id IN {literal(observations[start : start + CHUNK])}"
-            numbers = f"SELECT seq FROM {self.server.table} FINAL WHERE space = 'seen' AND key = 0 AND moment = 0 AND {ids}"
-            found |= dict(self._read("id, project", "observations", f"key IN ({numbers}) AND {ids}"))
+            numbers = f"SELECT {read_from('seq')} FROM {self.server.table} FINAL WHERE space = 'seen' AND key = 0 AND moment = 0 AND {ids}"
+            found |= dict(self._read(f"id, {read_from('project')}", "observations", f"key IN ({numbers}) AND {ids}"))
         return found
 
     def seq(self) -> int:
         return self.server.state.seq if self.server.mine else self.server.last()[2].seq
 
     def observation(self, id: str) -> Observation | None:
-        rows = self._read("seq, place", "seen", f"key = 0 AND moment = 0 AND id = {literal(id)}")
+        rows = self._read(f"{read_from('seq')}, place", "seen", f"key = 0 AND moment = 0 AND id = {literal(id)}")
         return next((self._whole(*content) for _, content in self._filled(rows)), None)
 
     def seen(self, ids: Sequence[str]) -> dict[str, Observation]:
-        rows = self._read("id, seq, place", "seen", f"key = 0 AND moment = 0 AND id IN {literal(list(ids))}") if ids else []
+        rows = self._read(f"{SEEN}, place", "seen", f"key = 0 AND moment = 0 AND id IN {literal(list(ids))}") if ids else []
         names = {seq: id for id, seq, _ in rows}
         found = list(self._filled([(seq, place) for _, seq, place in rows]))
         bodies = unfold_each(self._pieces, [(form, folded) for _, (_, form, folded) in found], TOGETHER)
@@ -391,14 +385,14 @@ class ClickHouse(Folding):
 
     def page(self, table: str, ask: Ask) -> list[Entity]:
         clauses = equal(ask.where, ask.without)
-        clauses += [f"{name(column)} BETWEEN {low} AND {high}" for column, (low, high) in ask.within.items()]
+        clauses += [f"{read_from(column)} BETWEEN {low} AND {high}" for column, (low, high) in ask.within.items()]
         direction, compare = ("ASC", ">") if ask.ascending else ("DESC", "<")
-        order = f"ORDER BY {name(ask.order)} {direction}, id {direction}"
+        order = f"ORDER BY {read_from(ask.order)} {direction}, id {direction}"
         way = way_for(table, ask)
         if way is not None and ask.limit <= MOST_OF_A_WAY:
             return self._gone_along(table, ask, way, clauses, order)
         if ask.behind is not None:
-            clauses.append(f"({name(ask.order)}, id) {compare} {literal(ask.behind)}")
+            clauses.append(f"({read_from(ask.order)}, id) {compare} {literal(ask.behind)}")
         if way is not None and way.column:
             return self._fitting(table, self._led_to(table, way.column, [ask.where[way.column]]), clauses, f"{order} LIMIT {ask.limit}")
         return self._chosen(table, " AND ".join(clauses), order, f"{order} LIMIT {ask.limit}")
@@ -422,7 +416,7 @@ class ClickHouse(Folding):
                 return found
             place = None if len(stretch) < size * way.left else (stretch[-1][1], stretch[-1][0])
             end = [] if place is None else [f"{back} {literal(place)}"]
-            bounds = [f"({name(ask.order)}, id) {one}" for one in (*start, *end)]
+            bounds = [f"({read_from(ask.order)}, id) {one}" for one in (*start, *end)]
             since = f"version >= {min(version for _, _, version in stretch)}"
             ids = literal(sorted({id for id, _, _ in stretch}))
             found += self._fitting(table, ids, [since, *clauses, *bounds], f"{order} LIMIT {ask.limit - len(found)} {SINCE}")
@@ -452,7 +446,7 @@ class ClickHouse(Folding):
     def rewrite(self, kept: Sequence[Kept]) -> None:
         with self.server.writing():
             state = self.server.state
-            numbers: dict[str, int] = dict(self._read("id, seq", "seen", f"key = 0 AND moment = 0 AND id IN {literal([item.observation.id for item in kept])}"))
+            numbers: dict[str, int] = dict(self._read(SEEN, "seen", f"key = 0 AND moment = 0 AND id IN {literal([item.observation.id for item in kept])}"))
             self._pieces.begin(self.server.turn, self.server.taken, state.blob, state.swept)
             for item in kept:
                 if (seq := numbers.get(item.observation.id)) is not None:
@@ -518,22 +512,23 @@ class ClickHouse(Folding):
 
     def sketches(self, conversation: str) -> Iterator[Sketch]:
         ids = self._led_to("tasks", "conversation", [conversation])
-        return map(_sketches.decode, self._docs_of("tasks", ids, [f"conversation = {literal(conversation)} AND kind <> 'none'"], "ORDER BY opened, id"))
+        return map(_sketches.decode, self._docs_of("tasks", ids, [f"{read_from('conversation')} = {literal(conversation)}", written("kind <> 'none'")], written("ORDER BY opened, id")))
 
     def _led_to(self, table: str, column: str, values: Sequence[str]) -> str:
         """The ids of all rows that say this, or have said so. Where no way goes by it, all rows are asked."""
         way = way_by(table, column)
-        which = f"space = {literal(table)} AND {name(column)} IN {literal(list(values))}" if way is None else along(table, way, values)
+        which = f"space = {literal(table)} AND {read_from(column)} IN {literal(list(values))}" if way is None else along(table, way, values)
         return f"(SELECT id FROM {self.server.table} WHERE {which})"
 
     def inside(self) -> list[tuple[str, str]]:
         tasks = f"FROM {self.server.table} FINAL WHERE space = 'tasks' AND key = 0 AND moment = 0"
         roots = f"SELECT id FROM {self.server.table} WHERE {along('tasks', INSIDE)}"
-        found = self.server.read(f"SELECT parent, conversation {tasks} AND kind = 'root' AND parent <> '' AND id IN ({roots})")
+        which = written("kind = 'root' AND parent <> ''")
+        found = self.server.read(f"SELECT {written('parent, conversation')} {tasks} AND {which} AND id IN ({roots})")
         if not found:
             return []
         parents = literal(sorted({parent for parent, _ in found}))
-        above: dict[str, str] = dict(self.server.read(f"SELECT id, conversation {tasks} AND kind <> 'none' AND id IN {parents}"))
+        above: dict[str, str] = dict(self.server.read(f"SELECT id, {read_from('conversation')} {tasks} AND {read_from('kind')} <> 'none' AND id IN {parents}"))
         return sorted({(above[parent], conversation) for parent, conversation in found if above.get(parent, conversation) != conversation})
 
     def among(self, table: str, column: str, values: Sequence[str]) -> list[Entity]:
@@ -543,18 +538,19 @@ class ClickHouse(Folding):
         for start in range(0, len(values), CHUNK):
             some = values[start : start + CHUNK]
             ids = literal(some) if column == "id" else self._led_to(table, column, some)
-            found += self._fitting(table, ids, [] if column == "id" else [f"{name(column)} IN {literal(some)}"], "ORDER BY id")
+            found += self._fitting(table, ids, [] if column == "id" else [f"{read_from(column)} IN {literal(some)}"], "ORDER BY id")
         return found
 
     def count(self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None) -> int:
         return int(self._read("count()", table, " AND ".join(equal(where or {}, without or {})), wide=True)[0][0])
 
     def openings(self, conversations: Sequence[str]) -> dict[str, tuple[str, int, int]]:
-        columns = "conversation, argMinIf(title, (opened, id), kind = 'root'), count(), countIf(kind = 'root')"
+        columns = written("conversation, argMinIf(title, (opened, id), kind = 'root'), count(), countIf(kind = 'root')")
         if not conversations:
             return {}
         led = f"key = 0 AND moment = 0 AND id IN {self._led_to('tasks', 'conversation', conversations)}"
-        rows = self._read(columns, "tasks", f"{led} AND conversation IN {literal(list(conversations))}", "GROUP BY conversation")
+        own = read_from("conversation")
+        rows = self._read(columns, "tasks", f"{led} AND {own} IN {literal(list(conversations))}", f"GROUP BY {own}")
         return {id: (title, tasks, roots) for id, title, tasks, roots in rows}
 
     def totals(self) -> dict[str, int]:
@@ -571,7 +567,7 @@ class ClickHouse(Folding):
         return [row[0] for row in self._read("id", table, clauses, f"ORDER BY id LIMIT {limit}")]
 
     def unreadable(self, limit: int) -> list[tuple[str, int, str]]:
-        rows = self._read("id, at, doc", "unreadable", "", f"ORDER BY at DESC LIMIT {limit}")
+        rows = self._read(f"id, {read_from('at')}, doc", "unreadable", "", f"ORDER BY {read_from('at')} DESC LIMIT {limit}")
         return [(observation, at, reason.decode()) for observation, at, reason in rows]
 
     def count_unreadable(self) -> int:
@@ -650,7 +646,7 @@ def counting(entries: Mapping[Place, Values], places: Iterable[Place]) -> Iterat
 
 def equal(where: dict[str, str], without: dict[str, str]) -> list[str]:
     return [
-        *(f"{name(column)} = {literal(value)}" for column, value in where.items()),
-        *(f"{name(column)} <> {literal(value)}" for column, value in without.items()),
+        *(f"{read_from(column)} = {literal(value)}" for column, value in where.items()),
+        *(f"{read_from(column)} <> {literal(value)}" for column, value in without.items()),
     ]
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from ramify.storage.base import Changes
+from ramify.storage.clickhouse_packing import named
 from ramify.storage.clickhouse_ways import Place, Values, ways_of
 from ramify.storage.columns import COLUMNS, columns_of
 
@@ -50,8 +51,8 @@ def values_of(table: str, names: Sequence[str], row: Sequence[Any]) -> Values:
 def source(table: str, names: Sequence[str]) -> str:
     """The columns in which a row of these names stands."""
     if table in COLUMNS:
-        return ", ".join(f"`{name}`" for name in names)
-    return {"keys": "key, moment, id", "refs": "id", "unreadable": "id, at, doc"}[table]
+        return named(names)
+    return {"keys": "key, moment, id", "refs": "id", "unreadable": named(("id", "at", "doc"))}[table]
 
 
 def row_of(table: str, names: Sequence[str], found: Row) -> Row:

@@ -1,22 +1,19 @@
 """ClickHouse's tables. What decides and what is decided stands in one, because one insert into one table is all or nothing
 there. What is large and never changes stands in others, which a cluster spreads over its shards."""
 
-from collections.abc import Container
+from collections.abc import Collection
 from typing import Any
 
 from msgspec import Struct
 
-from ramify.storage.columns import COLUMNS, NUMBERS, OPTIONAL
+from ramify.storage.clickhouse_packing import APART, read_from
+from ramify.storage.columns import COLUMNS
 
 WINDOW = 10_000
 """So many of the last inserts are remembered by their number, which nobody can use a second time."""
 KEY = ("space", "key", "moment", "id")
-FIXED = {
-    "space": "LowCardinality(String)", "key": "Int64", "moment": "Int64", "id": "String", "version": "UInt64", "gone": "UInt8",
-    "place": "Int64", "digest": "String", "doc": "String",
-}  # fmt: skip
 CODECS = {
-    "doc": " CODEC(ZSTD(1))", "head": " CODEC(ZSTD(1))", "words": " CODEC(ZSTD(1))", "payload": " CODEC(NONE)",
+    "doc": " CODEC(ZSTD(1))", "prompt": " CODEC(ZSTD(1))", "head": " CODEC(ZSTD(1))", "words": " CODEC(ZSTD(1))", "payload": " CODEC(NONE)",
 }  # fmt: skip
 """Payloads are packed already."""
 SETTINGS = {
@@ -25,21 +22,11 @@ SETTINGS = {
 PROJECTIONS = (*COLUMNS, "keys", "refs", "unreadable")
 
 
-def columns() -> dict[str, str]:
-    asked = sorted({name for names in COLUMNS.values() for name in names})
-    return {**FIXED, **{column: kind_of(column) for column in asked}}
-
-
-def kind_of(column: str) -> str:
-    kind = "Float64" if column == "certainty" else "Int64" if column in NUMBERS else "String"
-    return f"Nullable({kind})" if column in OPTIONAL else kind
-
-
-TYPES = columns()
-EMPTY: dict[str, Any] = {
-    name: None if "Nullable" in kind else 0 if "Int" in kind else b"" if name in ("digest", "doc") else ""
-    for name, kind in TYPES.items()
-}
+TYPES = {
+    "space": "LowCardinality(String)", "key": "Int64", "moment": "Int64", "id": "String", "version": "UInt64", "gone": "UInt8",
+    "place": "Int64", "digest": "String", "doc": "String", **dict.fromkeys(APART, "String"), "texts": "Array(String)", "numbers": "Array(Int64)",
+}  # fmt: skip
+EMPTY: dict[str, Any] = {"gone": 0, "place": 0, "digest": b"", "doc": b"", **dict.fromkeys(APART, ""), "texts": (), "numbers": ()}
 
 
 def name(text: str) -> str:
@@ -67,7 +54,7 @@ class Shape(Struct, frozen=True):
     order: tuple[str, ...]
     replaced: tuple[str, ...] = ()
     parted: str = ""
-    more: str = ""
+    indexes: dict[str, str] = {}
     spread: str = ""
     expires: str = ""
     settings: dict[str, int] = {}
@@ -77,38 +64,39 @@ class Shape(Struct, frozen=True):
 DAY_BITS, NEAR_BITS, NUMBER_BITS = 16, 15, 32
 """Of the number of a content: the day on which it was seen, what stands together, and a number of its own."""
 NAMED = {
-    "named": "(lower(model), lower(name), lower(project), status) TYPE set(512) GRANULARITY 16",
-    "agents": "lower(agent) TYPE set(256) GRANULARITY 16",
+    "named": f"({', '.join(dict.fromkeys(f'lower({read_from(one)})' for one in ('model', 'name', 'project')))}, {read_from('status')}) TYPE set(512) GRANULARITY 16",
+    "agents": f"lower({read_from('agent')}) TYPE set(256) GRANULARITY 16",
 }
 """Which of these words there are in every few thousand entries: one that is seldom or nowhere is looked for where it is. Those of agents stand apart,
 because calls have an id of their own there."""
 LARGEST = {"max_bytes_to_merge_at_max_space_in_pool": 4 << 30}
 """Parts of this size are left as they are, so that an entry is merged a few times and not more often the more there are."""
-INDEXES = {"version": "version TYPE minmax GRANULARITY 16", **NAMED}
+PLACES = "({0}) TYPE bloom_filter(0.01) GRANULARITY 1"
+"""Whether a part can hold these at all: they are hashes, so that each part, by what it is sorted by, might hold any of them."""
+INDEXES = {"version": "version TYPE minmax GRANULARITY 16", "places": PLACES.format("key, id"), **NAMED}
 ENTRIES = Shape(
-    "entries", TYPES, KEY, ("version", "gone"), more="".join(f", INDEX {one} {what}" for one, what in INDEXES.items()), spread="cityHash64({store}, space = '')",
-    settings=LARGEST,
+    "ledger", TYPES, KEY, ("version", "gone"), indexes=INDEXES, spread="cityHash64({store}, space = '')", settings=LARGEST,
 )  # fmt: skip
 CONTENTS = Shape(
     "contents",
     {"id": "Int64", "version": "UInt64", "gone": "UInt8", "marked": "DateTime", "seq": "Int64", "form": "UInt8", "head": "String", "payload": "String"},
     ("id",), ("version", "gone"), parted=f"bitShiftRight(id, {NEAR_BITS + NUMBER_BITS})",
     spread=f"bitAnd(bitShiftRight(id, {NUMBER_BITS}), {(1 << NEAR_BITS) - 1})",
-    expires="marked + INTERVAL 1 DAY DELETE WHERE gone = 1", settings={"index_granularity": 64}, filled=("id", "seq", "form", "head", "payload"),
+    indexes={"places": PLACES.format("id")}, expires="marked + INTERVAL 1 DAY DELETE WHERE gone = 1", settings={"index_granularity": 64}, filled=("id", "seq", "form", "head", "payload"),
 )  # fmt: skip
 TEXTS = Shape(
     "texts", {"filling": "UInt32", "key": "Int64", "version": "UInt64", "doc": "String", "words": "String"}, ("filling", "key"), ("version",),
-    parted="filling", more=", INDEX words words TYPE text(tokenizer = splitByString([' ']))", spread="bitShiftRight(key, 20)",
+    parted="filling", indexes={"words": "words TYPE text(tokenizer = splitByString([' ']))"}, spread="bitShiftRight(key, 20)",
     filled=("filling", "key", "doc", "words"),
 )  # fmt: skip
 SHAPES = (ENTRIES, CONTENTS, TEXTS)
 
 
-def statements(database: str, cluster: str = "", present: Container[str] = ()) -> list[str]:
+def statements(database: str, cluster: str = "", present: Collection[str] = ()) -> list[str]:
     """Without those tables that are there."""
     on = f" ON CLUSTER {name(cluster)}" if cluster else ""
     made = [one for shape in SHAPES if shape.name not in present for one in table(database, shape, cluster)]
-    return [f"CREATE DATABASE IF NOT EXISTS {name(database)}{on}", *made] if ENTRIES.name not in present else made
+    return made if present else [f"CREATE DATABASE IF NOT EXISTS {name(database)}{on}", *made]
 
 
 def table(database: str, shape: Shape, cluster: str) -> list[str]:
@@ -131,9 +119,10 @@ def table(database: str, shape: Shape, cluster: str) -> list[str]:
 def made(database: str, shape: Shape, called: str, engine: str, settings: dict[str, int]) -> str:
     typed = ", ".join(f"{name(column)} {kind}{CODECS.get(column, '')}" for column, kind in shape.columns.items())
     kept = ", ".join(f"{key} = {value}" for key, value in {**settings, **shape.settings}.items())
+    indexes = "".join(f", INDEX {one} {what}" for one, what in shape.indexes.items())
     parted = f" PARTITION BY {shape.parted}" if shape.parted else ""
     expires = f" TTL {shape.expires}" if shape.expires else ""
     return (
-        f"CREATE TABLE IF NOT EXISTS {name(database)}.{called} ({typed}{shape.more}) "
+        f"CREATE TABLE IF NOT EXISTS {name(database)}.{called} ({typed}{indexes}) "
         f"ENGINE = {engine}{parted} ORDER BY ({', '.join(shape.order)}){expires} SETTINGS {kept}"
     )

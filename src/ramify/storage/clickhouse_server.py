@@ -23,7 +23,8 @@ from urllib3.exceptions import HTTPError, ReadTimeoutError
 from ramify.model.entity import SHOWN
 from ramify.storage.background import in_background
 from ramify.storage.base import News, NotAdmitted, Overtaken, StoreDown
-from ramify.storage.clickhouse_schema import EMPTY, TYPES, Shape, literal, name, statements
+from ramify.storage.clickhouse_packing import packed
+from ramify.storage.clickhouse_schema import EMPTY, ENTRIES, TYPES, Shape, literal, name, statements
 
 # Ours say once that the server is away; these say so at each attempt, with all that was asked.
 for _driver in ("urllib3.connectionpool", "clickhouse_connect"):
@@ -94,7 +95,7 @@ class ClickHouseServer:
     def __init__(self, options: dict[str, Any], database: str, cluster: str, forget: Callable[[], None], busy_seconds: float) -> None:
         self.database, self.cluster, self._options = database, cluster, options
         self._crowded = time.monotonic()  # when another writer was last noticed
-        self.table = f"{name(database)}.entries"
+        self.table = f"{name(database)}.{ENTRIES.name}"
         self.own = f"{self.table}_local" if cluster else self.table
         self.on = f" ON CLUSTER {name(cluster)}" if cluster else ""
         self._forget, self._busy = forget, busy_seconds
@@ -118,7 +119,7 @@ class ClickHouseServer:
         try:
             settings = {**SETTINGS, **(CLUSTER if cluster else {})}
             how: dict[str, Any] = {**options, "autogenerate_session_id": False, "settings": settings, "connect_timeout": 5}
-            self._small = clickhouse_connect.get_client(**how, send_receive_timeout=SILENCE)
+            self._small = clickhouse_connect.get_client(**how, send_receive_timeout=SILENCE, compress=False)
             self._client = clickhouse_connect.get_client(**how)
             present = self._client.query(f"SELECT name FROM system.tables WHERE database = {literal(database)}").result_columns
             for statement in statements(database, cluster, present[0] if present else ()):  # whoever made them by hand may not let us
@@ -438,10 +439,10 @@ def columns_of(entries: dict[Place, dict[str, Any]], version: int) -> dict[str, 
     """Only those columns in which anything stands: ClickHouse fills in the rest."""
     data: dict[str, list[Any]] = dict(zip(("space", "key", "moment", "id"), map(list, zip(*entries, strict=True)), strict=True))
     data["version"] = [version] * len(entries)
+    data["texts"], data["numbers"] = map(list, zip(*(packed(place[0], values) for place, values in entries.items()), strict=True))
     used = {column for values in entries.values() for column in values}
-    for column in TYPES:
+    for column, empty in EMPTY.items():
         if column in used:
-            empty = EMPTY[column]
             data[column] = [values.get(column, empty) for values in entries.values()]
     return data
 

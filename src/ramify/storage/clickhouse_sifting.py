@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ramify.storage.base import Ask, Test
-from ramify.storage.clickhouse_rows import source
+from ramify.storage.clickhouse_packing import named, read_from
 from ramify.storage.clickhouse_schema import literal
 from ramify.storage.clickhouse_server import ClickHouseServer
 from ramify.storage.clickhouse_ways import HASH, along, carried_by, way_for
@@ -29,7 +29,8 @@ class ClickHouseSifting(Sifting):
 
     def _count(self, holder: str, clause: Clause) -> int:
         """Versions of rows that were written over are counted as well: it is only about few or many."""
-        some = f"SELECT 1 FROM {self._server.table} AS o WHERE o.space = {literal(holder)} AND o.gone = 0 AND {filled(*clause)} LIMIT {FEW + 1}"
+        which = re.sub(r"\bo\.([a-z_]+)", lambda found: read_from(found[1]), clause[0])
+        some = f"SELECT 1 FROM {self._server.table} WHERE space = {literal(holder)} AND gone = 0 AND {filled(which, clause[1])} LIMIT {FEW + 1}"
         return int(self._server.read(f"SELECT count() FROM ({some})", wide=True)[0][0])
 
     def _end(self, size: int) -> Key | None:
@@ -56,13 +57,15 @@ class ClickHouseSifting(Sifting):
         A table inside has another name than the one outside: else its rows would be compared with themselves."""
         query = re.sub(r"\b(tasks|calls|tools|conversations) (o|c)\b", r"inner_\1 \2", query)
         written = filled(query.replace(" ESCAPE '\\'", ""), parameters)
-        tables = [f"{self.table} AS ({self._rows(self.table, self._window)})"]
-        tables += [f"inner_{one} AS ({self._rows(one, self._beside(one))})" for one in LISTED if f"inner_{one}" in written]
+        tables = [f"{self.table} AS ({self._rows(self.table, self._window, query)})"]
+        tables += [f"inner_{one} AS ({self._rows(one, self._beside(one), query)})" for one in LISTED if f"inner_{one}" in written]
         return self._server.read(f"WITH {', '.join(tables)} {written}", wide=True)
 
-    def _rows(self, table: str, ids: str) -> str:
+    def _rows(self, table: str, ids: str, query: str) -> str:
+        """With those columns that it speaks of."""
         within = f" AND id IN ({ids})" if ids else ""
-        return f"SELECT {source(table, ['id', *COLUMNS[table], 'doc'])} FROM {self._server.table} FINAL WHERE space = {literal(table)} AND {ROW}{within}"
+        used = [column for column in ("id", *COLUMNS[table], "doc") if re.search(rf"\b{column}\b", query)]
+        return f"SELECT {named(used)} FROM {self._server.table} FINAL WHERE space = {literal(table)} AND {ROW}{within}"
 
     def _beside(self, table: str) -> str:
         """The ids of what may belong to the rows of the window."""
@@ -72,7 +75,7 @@ class ClickHouseSifting(Sifting):
             case "tasks", "tasks":
                 return self._led("tasks", "parent", self._window)
             case "calls", "tasks":
-                return f"SELECT task FROM {self._server.table} WHERE space = 'calls' AND {ROW} AND id IN ({self._window})"
+                return f"SELECT {read_from('task')} FROM {self._server.table} WHERE space = 'calls' AND {ROW} AND id IN ({self._window})"
             case "tasks", "calls":
                 return self._led("calls", "task", self._window)
             case "conversations", ("tasks" | "calls"):

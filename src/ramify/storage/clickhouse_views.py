@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from hashlib import sha256
 
-from ramify.storage.clickhouse_schema import SHAPES, Shape, literal, name, table
+from ramify.storage.clickhouse_packing import named
+from ramify.storage.clickhouse_schema import ENTRIES, SHAPES, Shape, literal, name, table
 from ramify.storage.columns import COLUMNS
 from ramify.storage.mesh_tables import MESSAGE_COLUMNS, NUMBERS, TASK_COLUMNS, TOOL_COLUMNS
 from ramify.storage.mesh_tables import views as mesh_views
@@ -61,7 +62,7 @@ def statements(database: str, cluster: str = "", present: Mapping[str, str] | No
 
 
 def all_views(database: str) -> dict[str, str]:
-    ours = {one: f"SELECT {', '.join(map(name, ('id', *COLUMNS[one])))} FROM {name(database)}.entries FINAL WHERE space = {literal(one)}" for one in COLUMNS}
+    ours = {one: f"SELECT {named(('id', *COLUMNS[one]))} FROM {name(database)}.{ENTRIES.name} FINAL WHERE space = {literal(one)}" for one in COLUMNS}
     mesh = {"messages": f"SELECT * FROM {name(database)}.{ROWS}messages FINAL"}
     for one in ("tasks", "tools"):
         newest = f"generation = (SELECT max(generation) FROM {name(database)}.{ROWS}reached)"

@@ -11,7 +11,8 @@ from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
 from ramify.storage.base import Ask
-from ramify.storage.clickhouse_schema import literal, name
+from ramify.storage.clickhouse_packing import read_from
+from ramify.storage.clickhouse_schema import literal
 
 Place = tuple[str, int, int, str]
 Values = dict[str, Any]
@@ -90,8 +91,8 @@ def along(table: str, way: Way, values: Sequence[str] = ("",)) -> str:
 
 def carried_by(way: Way, ask: Ask) -> list[str]:
     return [
-        *(f"{name(column)} = {literal(value)}" for column, value in ask.where.items() if column in way.carried),
-        *(f"{name(column)} <> {literal(value)}" for column, value in ask.without.items() if column in way.carried),
+        *(f"{read_from(column)} = {literal(value)}" for column, value in ask.where.items() if column in way.carried),
+        *(f"{read_from(column)} <> {literal(value)}" for column, value in ask.without.items() if column in way.carried),
     ]
 
 
@@ -99,12 +100,12 @@ def filling(entries: str) -> Iterator[str]:
     """For a store that has none yet: from its rows, under the same versions. To do it again changes nothing."""
     for table, ways in WAYS.items():
         for way in ways:
-            key = HASH.format(name(way.column)) if way.column and not way.named else "0"
+            key = HASH.format(read_from(way.column)) if way.column and not way.named else "0"
             clauses = [f"space = {literal(table)}"]
-            clauses += [f"{name(way.column)} <> ''"] if way.column else []
-            clauses += [f"{name(way.only[0])} = {literal(way.only[1])}"] if way.only else []
-            columns = "".join(f", {name(column)}" for column in way.carried)
+            clauses += [f"{read_from(way.column)} <> ''"] if way.column else []
+            clauses += [f"{read_from(way.only[0])} = {literal(way.only[1])}"] if way.only else []
+            lists = ", texts, numbers" if way.carried else ""
             yield (
-                f"INSERT INTO {entries} (space, key, moment, id, version{columns}) "
-                f"SELECT {literal(f'{table}/{way.name}')}, {key}, ifNull({name(way.order)}, 0), id, version{columns} FROM {entries} FINAL WHERE {' AND '.join(clauses)}"
+                f"INSERT INTO {entries} (space, key, moment, id, version{lists}) "
+                f"SELECT {literal(f'{table}/{way.name}')}, {key}, ifNull({read_from(way.order)}, 0), id, version{lists} FROM {entries} FINAL WHERE {' AND '.join(clauses)}"
             )
