@@ -1,5 +1,6 @@
 """A ClickHouse cluster: what decides stands on one shard with its copies, what is large on all of them, and no node that dies takes anything along."""
 
+import gzip
 import os
 from collections.abc import Iterator
 from contextlib import closing
@@ -26,11 +27,14 @@ from ramify.rebuild import rebuild
 from ramify.standing import described
 from ramify.storage import clickhouse_schema, clickhouse_views
 from ramify.storage.base import Bounds, Changes, Kept, StoreDown
-from ramify.storage.clickhouse import ClickHouse, open_clickhouse
+from ramify.storage.clickhouse import SCHEMA, ClickHouse, open_clickhouse
+from ramify.storage.clickhouse_server import ClickHouseServer
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from tests import test_forgetting as forgetting
 from tests.contracts.engines import derived, difference, log_of, seen_stories, server
 
+OLDER = Path(__file__).parent / "storage" / "test_older_clickhouse.py"
+CASES = ("anthropic/subtask-three-parallel", "a2a/v1-refine")  # of which it holds the traffic
 STORE = "crew"  # whose name chooses the first shard, the one with two copies
 ENTRIES = "SELECT count(), sum(cityHash64(space, key, moment, id, doc, place)) FROM `{0}`.entries_local FINAL WHERE space NOT IN ('turns', 'news')"
 CONTENTS = "SELECT count(), sum(cityHash64(id, head, payload)) FROM `{0}`.contents_local FINAL"
@@ -152,3 +156,33 @@ def test_a_store_over_two_shards_is_the_store_of_one_server(cluster: clickhouse.
     assert difference(forgetting.settled(store), forgetting.settled(same)) == []
     raw = repr(on_nodes(cluster, "SELECT head, payload FROM `{0}`.contents_local")) + repr(on_nodes(cluster, "SELECT words FROM `{0}`.texts_local"))
     assert ("xylophonic" in raw, "marzipan" in raw) == (False, True)
+
+
+def test_a_cluster_of_the_layout_before_is_packed_where_it_stands(cluster: clickhouse.Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = "veterans"
+    cluster.everywhere(f"CREATE DATABASE {old}")
+    for statement in filter(None, OLDER.with_name("clickhouse_5.sql").read_text().split(";\n")):
+        kind, rest = statement.split(" (", 1)
+        table = kind.removeprefix("CREATE TABLE ")
+        cluster.everywhere(f"CREATE TABLE {old}.{table}_local ({rest}".replace("non_replicated", "replicated"))
+        spread = next(shape.spread for shape in clickhouse_schema.SHAPES if shape.name == table).format(store=f"'{old}'")
+        cluster.everywhere(f"CREATE TABLE {old}.{table} AS {old}.{table}_local ENGINE = Distributed('{cluster.NAME}', '{old}', '{table}_local', {spread})")
+        packed = gzip.decompress(OLDER.with_name(f"clickhouse_5.{table}.native.gz").read_bytes())
+        with closing(clickhouse_connect.get_client(host="127.0.0.1", port=cluster.front.port)) as client:
+            client.raw_insert(f"{old}.{table}", insert_block=packed, fmt="Native", settings={"distributed_foreground_insert": 1})
+    bare = ClickHouseServer.command
+
+    def command(server: ClickHouseServer, statement: str, settings: dict[str, object] | None = None) -> None:
+        if " ON CLUSTER " in statement:
+            cluster.everywhere(statement, settings)
+        else:
+            bare(server, statement, settings)
+
+    monkeypatch.setattr(ClickHouseServer, "command", command)
+    with closing(open_clickhouse(cluster.url(old))) as store:
+        assert (store.fact("schema"), store.fact("outdated")) == (SCHEMA, None)
+        assert {one.id: one for one in log_of(store)} == {one.id: one for case in CASES for one in forgetting.seen_in(case)}
+        assert store.count("calls") == store.totals()["calls"] > 0
+        Ingest(store).step(seen_stories()[-8:])
+    held = on_nodes(cluster, f"SELECT groupUniqArray(name) FROM system.tables WHERE database = '{old}' AND startsWith(name, 'entries')")
+    assert [sorted(names[0][0]) for names in held] == [["entries", "entries_local"]] * 4

@@ -22,6 +22,7 @@ from ramify.storage.base import Changes, Kept, Overtaken, StoreDown
 from ramify.storage.clickhouse import ClickHouse, open_clickhouse
 from ramify.storage.clickhouse_contents import DAY, together
 from ramify.storage.clickhouse_known import Known
+from ramify.storage.clickhouse_packing import read_from
 from ramify.storage.clickhouse_schema import CONTENTS, TEXTS
 from ramify.storage.sqlite import open_sqlite
 from ramify.storage.sweeping import sweep
@@ -59,7 +60,7 @@ def test_numbers_say_the_day_and_what_stands_together() -> None:
 def test_calls_of_a_session_stand_together(tmp_path: Path) -> None:
     store = open_clickhouse(database_of(tmp_path))
     Ingest(store).step(seen_stories()[-40:])
-    conversations = {row[0] for row in store.server.read(f"SELECT conversation FROM {store.server.table} FINAL WHERE space = 'calls'")}
+    conversations = {row[0] for row in store.server.read(f"SELECT {read_from('conversation')} FROM {store.server.table} FINAL WHERE space = 'calls'")}
     places = store.server.read(f"SELECT uniqExact(bitAnd(bitShiftRight(place, 32), 32767)) FROM {store.server.table} FINAL WHERE space = 'seen'")
     assert places == [(len(conversations),)]
     store.close()

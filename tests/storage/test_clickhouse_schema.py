@@ -6,9 +6,9 @@ from ramify.model.mistake import UserMistake
 
 pytest.importorskip("clickhouse_connect", reason="no driver for ClickHouse: pip install clickhouse-connect")
 
-from ramify.storage import clickhouse_schema, postgres_schema
+from ramify.storage import clickhouse_packing, clickhouse_schema, postgres_schema
 from ramify.storage.clickhouse import open_clickhouse
-from ramify.storage.columns import COLUMNS, OPTIONAL
+from ramify.storage.columns import COLUMNS
 
 
 def test_one_server_has_one_table_that_drops_numbers_used_before_and_others_for_what_is_large() -> None:
@@ -28,7 +28,7 @@ def test_a_cluster_has_copies_on_one_shard_and_a_table_that_finds_it() -> None:
     database, local, found, contents, spread, *_ = clickhouse_schema.statements("team", "main's")
     assert database == "CREATE DATABASE IF NOT EXISTS `team` ON CLUSTER `main's`"
     assert local.startswith("CREATE TABLE IF NOT EXISTS `team`.entries_local ON CLUSTER `main's` (")
-    assert "ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/team/entries', '{replica}', version, gone)" in local
+    assert "ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/team/packed', '{replica}', version, gone)" in local
     assert "replicated_deduplication_window = 10000" in local
     assert "non_replicated" not in local
     assert found == (
@@ -39,11 +39,22 @@ def test_a_cluster_has_copies_on_one_shard_and_a_table_that_finds_it() -> None:
     assert spread.endswith("'contents_local', bitAnd(bitShiftRight(id, 32), 32767))")
 
 
-def test_every_column_has_the_kind_that_it_has_elsewhere() -> None:
-    kinds = {"bigint": "Int64", "text": "String", "float8": "Float64"}
-    for name in {name for columns in COLUMNS.values() for name in columns}:
-        kind = kinds[postgres_schema.kind_of(name)]
-        assert clickhouse_schema.TYPES[name] == (f"Nullable({kind})" if name in OPTIONAL else kind)
+def test_every_column_has_a_place_that_no_other_of_its_table_has() -> None:
+    for table, columns in COLUMNS.items():
+        numbers = [column for column in columns if postgres_schema.kind_of(column) != "text"]
+        packed = [column for column in columns if column in clickhouse_packing.PACKED]
+        assert sorted(set(columns) - set(packed)) == (["prompt", "title"] if table == "tasks" else [])
+        assert [column for column in packed if column in clickhouse_packing.NUMBER_AT] == numbers
+        for at in (clickhouse_packing.TEXT_AT, clickhouse_packing.NUMBER_AT):
+            places = [at[column] for column in packed if column in at]
+            assert len(set(places)) == len(places)
+
+
+def test_what_filters_go_by_shares_its_place_with_no_ids() -> None:
+    """Else the sets that say what there is in a few thousand entries would be full."""
+    for column in ("project", "status", "model", "name"):
+        for other in clickhouse_packing.TEXTS[clickhouse_packing.TEXT_AT[column]]:
+            assert other in {"project", "status", "client", "model", "name", "task_type", "prompt_author"}
 
 
 @pytest.mark.parametrize(("value", "written"), [(-3, "-3"), ("it's \\ \x00", r"'it\'s \\ \0'"), ([1, "a"], "(1, 'a')")])

@@ -1,4 +1,4 @@
-"""A store on ClickHouse that an older version has written, with everything in one table: it goes on, and nothing of it is lost."""
+"""Stores on ClickHouse that older versions have written, with everything in one table, or with each column for itself: they go on, and nothing of them is lost."""
 
 import gzip
 import os
@@ -6,6 +6,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests import clickhouse
@@ -17,11 +18,14 @@ if why := clickhouse.missing():
 from ramify.indexing import Indexer
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
+from ramify.model.entity import TABLES
 from ramify.model.observation import Observation
 from ramify.rebuild import rebuild
-from ramify.storage.base import Store
+from ramify.storage.base import Store, StoreDown
 from ramify.storage.clickhouse import SCHEMA, ClickHouse, open_clickhouse
 from ramify.storage.clickhouse_contents import OLD
+from ramify.storage.clickhouse_server import ClickHouseServer
+from ramify.storage.columns import COLUMNS, columns_of
 from ramify.storage.sqlite import open_sqlite
 from ramify.storage.sweeping import sweep
 from tests.contracts.engines import database_of, derived, difference, log_of, server
@@ -103,3 +107,66 @@ def test_it_is_opened_again_as_it_is(older: ClickHouse, tmp_path: Path) -> None:
     again = open_clickhouse(database_of(tmp_path))
     assert (again.fact("schema"), difference(rows, derived(again))) == (SCHEMA, [])
     again.close()
+
+
+def laid_out(database: str) -> None:
+    """As the fifth schema had it: bodies and words beside, each column of the entries for itself."""
+    command("default", f"CREATE DATABASE {database}")
+    for statement in HERE.with_name("clickhouse_5.sql").read_text().split(";\n"):
+        if statement:
+            command(database, statement)
+    for table in ("entries", "contents", "texts"):
+        command(database, f"INSERT INTO {table} FORMAT Native", gzip.decompress(HERE.with_name(f"clickhouse_5.{table}.native.gz").read_bytes()))
+
+
+@pytest.fixture
+def unpacked(tmp_path: Path) -> str:
+    address = database_of(tmp_path)
+    laid_out(address.rpartition("/")[2])
+    return address
+
+
+def as_columns_say(store: ClickHouse) -> None:
+    """Whatever rules they were derived by: columns are those of their rows."""
+    for table, columns in COLUMNS.items():
+        for id, *values, doc in store.projected(table, ["id", *columns, "doc"]):
+            row = msgspec.msgpack.decode(doc, type=TABLES[table])
+            assert (id, tuple(values)) == (row.id, columns_of(row))
+
+
+def holds_all(address: str) -> None:
+    store = open_clickhouse(address)
+    try:
+        assert (store.fact("schema"), store.fact("outdated")) == (SCHEMA, None)  # nothing needs to be derived again
+        assert {one.id: one for one in log_of(store)} == {one.id: one for one in seen()}
+        assert store.search.indexed() == store.seq() == len(seen())
+        assert any(store.search.find(words, 9, None) for words in ('"the"', '"of"', '"files"'))
+        assert store.count("calls") == store.totals()["calls"] > 0
+        as_columns_say(store)
+        tables = store.server.read(f"SELECT name FROM system.tables WHERE database = '{store.server.database}' AND startsWith(name, 'entries')")
+        assert tables == [("entries",)]
+        more = list(seen_in(LATER))
+        Ingest(store).step(more)
+        assert {one.id: one for one in log_of(store)} == {one.id: one for one in [*seen(), *more]}
+    finally:
+        store.close()
+
+
+def test_columns_that_stood_for_themselves_are_packed(unpacked: str) -> None:
+    holds_all(unpacked)
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3, 7, 40])
+def test_packing_that_was_cut_is_done_by_whoever_comes_next(unpacked: str, cut: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare, left = ClickHouseServer.command, iter(range(cut))
+
+    def command(server: ClickHouseServer, statement: str, settings: dict[str, object] | None = None) -> None:
+        if next(left, None) is None:
+            raise StoreDown("the machine went away")
+        bare(server, statement, settings)
+
+    monkeypatch.setattr(ClickHouseServer, "command", command)
+    with pytest.raises(StoreDown, match="went away"):
+        ClickHouse("older", {"host": "127.0.0.1", "port": server().port}, unpacked.rpartition("/")[2], "", 5.0)
+    monkeypatch.undo()
+    holds_all(unpacked)

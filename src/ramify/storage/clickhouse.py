@@ -127,6 +127,8 @@ class ClickHouse(Folding):
                 if 0 < version < 4:
                     for statement in filling(self.server.table):
                         self.server.command(statement)
+                if 0 < version < 6:
+                    self._make_indexes()
                 self.set_fact("schema", SCHEMA)
         self._make_views()
 
@@ -140,6 +142,13 @@ class ClickHouse(Folding):
                 server.command(f"ALTER TABLE {table}{server.on} ADD COLUMN IF NOT EXISTS {name(column)} {ENTRIES.columns[column]}")
         if self.fact("layout") != LAYOUT:
             self.set_facts({"layout": LAYOUT} | ({"outdated": 1} if self.seq() else {}))
+
+    def _make_indexes(self) -> None:
+        """Of what is there already the server makes them when it has time."""
+        alter = f"ALTER TABLE {self.server.own_of(CONTENTS)}{self.server.on}"
+        for one, what in CONTENTS.indexes.items():
+            self.server.command(f"{alter} ADD INDEX IF NOT EXISTS {one} {what}")
+            self.server.command(f"{alter} MATERIALIZE INDEX {one}")
 
     def _make_views(self) -> None:
         rows = self.server.read(f"SELECT name, comment FROM system.tables WHERE database = {literal(self.server.database)}")
@@ -414,7 +423,11 @@ class ClickHouse(Folding):
             )
             if not stretch:
                 return found
-            place = None if len(stretch) < size * way.left else (stretch[-1][1], stretch[-1][0])
+            ended = len(stretch) < size * way.left
+            if not ask.ascending:
+                some = newest_of(stretch, size)
+                ended, stretch = ended and len(some) == len(stretch), some
+            place = None if ended else (stretch[-1][1], stretch[-1][0])
             end = [] if place is None else [f"{back} {literal(place)}"]
             bounds = [f"({read_from(ask.order)}, id) {one}" for one in (*start, *end)]
             since = f"version >= {min(version for _, _, version in stretch)}"
@@ -637,6 +650,16 @@ class ClickHouse(Folding):
 
     def close(self) -> None:
         self.server.close()
+
+
+def newest_of(stretch: list[Row], size: int) -> list[Row]:
+    """Of a stretch that goes back in time: as far as the newest entries of so many rows. Each of them stands no further back than that."""
+    known: set[str] = set()
+    for place, (id, _, _) in enumerate(stretch):
+        if id not in known and len(known) == size:
+            return stretch[:place]
+        known.add(id)
+    return stretch
 
 
 def counting(entries: Mapping[Place, Values], places: Iterable[Place]) -> Iterator[tuple[str, Values]]:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from struct import pack, unpack
 from typing import Any
 
-from ramify.storage.columns import COLUMNS, NUMBERS, OPTIONAL
+from ramify.storage.columns import COLUMNS, OPTIONAL
 
 Values = dict[str, Any]
 TEXTS = (
@@ -38,11 +38,6 @@ def places(slots: Sequence[Sequence[str]]) -> dict[str, int]:
 
 
 TEXT_AT, NUMBER_AT = places(TEXTS), places(NUMBERED)
-
-
-def kind_of(column: str) -> str:
-    kind = "Float64" if column == "certainty" else "Int64" if column in NUMBERS else "String"
-    return f"Nullable({kind})" if column in OPTIONAL else kind
 
 
 def read_from(column: str) -> str:

@@ -59,6 +59,7 @@ class Shape(Struct, frozen=True):
     expires: str = ""
     settings: dict[str, int] = {}
     filled: tuple[str, ...] = ()  # columns that a batch brings
+    path: str = ""  # of its copies, where there was another table of this name
 
 
 DAY_BITS, NEAR_BITS, NUMBER_BITS = 16, 15, 32
@@ -75,7 +76,7 @@ PLACES = "({0}) TYPE bloom_filter(0.01) GRANULARITY 1"
 """Whether a part can hold these at all: they are hashes, so that each part, by what it is sorted by, might hold any of them."""
 INDEXES = {"version": "version TYPE minmax GRANULARITY 16", "places": PLACES.format("key, id"), **NAMED}
 ENTRIES = Shape(
-    "ledger", TYPES, KEY, ("version", "gone"), indexes=INDEXES, spread="cityHash64({store}, space = '')", settings=LARGEST,
+    "entries", TYPES, KEY, ("version", "gone"), indexes=INDEXES, spread="cityHash64({store}, space = '')", settings=LARGEST, path="packed",
 )  # fmt: skip
 CONTENTS = Shape(
     "contents",
@@ -90,6 +91,8 @@ TEXTS = Shape(
     filled=("filling", "key", "doc", "words"),
 )  # fmt: skip
 SHAPES = (ENTRIES, CONTENTS, TEXTS)
+BEFORE = f"{ENTRIES.name}_before"
+"""What the table of an earlier layout is called while it is taken over."""
 
 
 def statements(database: str, cluster: str = "", present: Collection[str] = ()) -> list[str]:
@@ -105,15 +108,16 @@ def table(database: str, shape: Shape, cluster: str) -> list[str]:
         return [made(database, shape, shape.name, f"ReplacingMergeTree({', '.join(shape.replaced)})", SETTINGS)]
     on = f" ON CLUSTER {name(cluster)}"
     settings = {key: value for key, value in SETTINGS.items() if not key.startswith("non_")} | {"replicated_deduplication_window": WINDOW}
-    path = literal(f"/clickhouse/tables/{{shard}}/{database}/{shape.name}")
+    path = literal(f"/clickhouse/tables/{{shard}}/{database}/{shape.path or shape.name}")
     engine = f"ReplicatedReplacingMergeTree({', '.join((path, literal('{replica}'), *shape.replaced))})"
-    own = f"{shape.name}_local"
+    return [made(database, shape, f"{shape.name}_local{on}", engine, settings), spread_over(database, shape, cluster, shape.name)]
+
+
+def spread_over(database: str, shape: Shape, cluster: str, called: str) -> str:
+    own = f"{called}_local"
     spread = (shape.spread or "cityHash64({store}, 0)").format(store=literal(database))
     place = f"Distributed({literal(cluster)}, {literal(database)}, {literal(own)}, {spread})"
-    return [
-        made(database, shape, f"{own}{on}", engine, settings),
-        f"CREATE TABLE IF NOT EXISTS {name(database)}.{shape.name}{on} AS {name(database)}.{own} ENGINE = {place}",
-    ]
+    return f"CREATE TABLE IF NOT EXISTS {name(database)}.{called} ON CLUSTER {name(cluster)} AS {name(database)}.{own} ENGINE = {place}"
 
 
 def made(database: str, shape: Shape, called: str, engine: str, settings: dict[str, int]) -> str:

@@ -1,18 +1,19 @@
 """From the table of earlier versions, in which every column of every row stood for itself, to the one that packs them.
 
 The old table is taken out of everybody's hands by another name first, so that an older server that still runs stores nothing that would be lost. What is copied twice is there
-once, and the facts come last: where the new table knows its schema, all of it has arrived.
+once, and the facts come last: where the new table knows its schema, all of it has arrived. A copy that was cut is begun again by whoever opens the store next.
 """
 
 from collections.abc import Container, Iterator
 
-from ramify.storage.clickhouse_packing import APART, LOG, NONE, order
-from ramify.storage.clickhouse_schema import KEY, literal, name
+import msgspec
+
+from ramify.storage.clickhouse_packing import APART, LAYOUT, LOG, NONE, PACKED, order
+from ramify.storage.clickhouse_schema import BEFORE, ENTRIES, KEY, literal, name, spread_over, table
 from ramify.storage.clickhouse_server import ClickHouseServer
 from ramify.storage.clickhouse_ways import WAYS
 from ramify.storage.columns import COLUMNS, OPTIONAL
 
-OLD, BEFORE = "entries", "entries_before"
 EARLY = {"form": "UInt8", "payload": "String"}
 """Columns of the first layout of all, in which contents stood among the entries; where there are any, they stay."""
 PLAIN = (*KEY, "version", "gone", "place", "digest", "doc", *APART, *EARLY)
@@ -20,25 +21,45 @@ COPYING = {"insert_deduplicate": 0, "max_partitions_per_insert_block": 0}
 
 
 def upgrade(server: ClickHouseServer) -> None:
-    tables = {row[0] for row in server.read(f"SELECT name FROM system.tables WHERE database = {literal(server.database)}")}
-    if OLD in tables:
-        server.command(f"RENAME TABLE {of(server, OLD)} TO {of(server, BEFORE)}{server.on}")
-    elif BEFORE not in tables:
+    local = "_local" if server.cluster else ""
+    there = columns_of(server)
+    if not is_packed(there.get(f"{ENTRIES.name}{local}", ("texts",))):
+        server.command(f"RENAME TABLE {of(server, ENTRIES.name, local)} TO {of(server, BEFORE, local)}{server.on}")
+    elif f"{BEFORE}{local}" not in there:
         return
+    if server.cluster and not is_packed(there.get(ENTRIES.name, ("texts",))):  # it holds nothing, and knows only the columns of before
+        server.command(f"DROP TABLE IF EXISTS {of(server, ENTRIES.name)}{server.on} SYNC")
+    made = table(server.database, ENTRIES, server.cluster)
+    made += [spread_over(server.database, ENTRIES, server.cluster, BEFORE)] if server.cluster else []
+    for statement in made:
+        server.command(statement)
     if not server.read(f"SELECT 1 FROM {server.table} WHERE space = 'facts' AND id = 'schema' LIMIT 1"):
-        where = f"database = {literal(server.database)} AND table = {literal(BEFORE)}"
-        present = {row[0] for row in server.read(f"SELECT name FROM system.columns WHERE {where}")}
-        for column in [column for column in EARLY if column in present]:
-            for table in dict.fromkeys((server.own, server.table)):
-                server.command(f"ALTER TABLE {table}{server.on} ADD COLUMN IF NOT EXISTS {column} {EARLY[column]}")
-        for statement in copying(of(server, BEFORE), server.table, present):
-            server.command(statement, COPYING)
-    for gone in (BEFORE, *([f"{OLD}_local"] if server.cluster else [])):
-        server.command(f"DROP TABLE IF EXISTS {of(server, gone)}{server.on} SYNC")
+        take_over(server, columns_of(server)[f"{BEFORE}{local}"])
+    for gone in dict.fromkeys((of(server, BEFORE), of(server, BEFORE, local))):
+        server.command(f"DROP TABLE IF EXISTS {gone}{server.on} SYNC")
 
 
-def of(server: ClickHouseServer, table: str) -> str:
-    return f"{name(server.database)}.{table}"
+def take_over(server: ClickHouseServer, present: Container[str]) -> None:
+    for column in [column for column in EARLY if column in present]:
+        for one in dict.fromkeys((server.own, server.table)):
+            server.command(f"ALTER TABLE {one}{server.on} ADD COLUMN IF NOT EXISTS {column} {EARLY[column]}")
+    if all(column in present for column in (*PACKED, *APART)):  # else all must be derived again
+        layout = f"unhex('{msgspec.msgpack.encode(LAYOUT).hex()}')"
+        server.command(f"INSERT INTO {server.table} (space, key, moment, id, doc) VALUES ('facts', 0, 0, 'layout', {layout})")
+    for statement in copying(of(server, BEFORE), server.table, present):
+        server.command(statement, COPYING)
+
+
+def columns_of(server: ClickHouseServer) -> dict[str, list[str]]:
+    return dict(server.read(f"SELECT table, groupArray(name) FROM system.columns WHERE database = {literal(server.database)} GROUP BY table"))
+
+
+def is_packed(columns: Container[str]) -> bool:
+    return "texts" in columns
+
+
+def of(server: ClickHouseServer, what: str, local: str = "") -> str:
+    return f"{name(server.database)}.{what}{local}"
 
 
 def copying(old: str, new: str, present: Container[str]) -> Iterator[str]:

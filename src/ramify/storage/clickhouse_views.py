@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 
 from ramify.storage.clickhouse_packing import named
-from ramify.storage.clickhouse_schema import ENTRIES, SHAPES, Shape, literal, name, table
+from ramify.storage.clickhouse_schema import BEFORE, ENTRIES, SHAPES, Shape, literal, name, table
 from ramify.storage.columns import COLUMNS
 from ramify.storage.mesh_tables import MESSAGE_COLUMNS, NUMBERS, TASK_COLUMNS, TOOL_COLUMNS
 from ramify.storage.mesh_tables import views as mesh_views
@@ -80,4 +80,4 @@ def over(tables: dict[str, str], query: str) -> str:
     return f"WITH {', '.join(f'{one} AS ({tables[one]})' for one in used)}{query}"
 
 
-INNER = frozenset(f"{shape.name}{end}" for shape in (*SHAPES, *shapes()) for end in ("", "_local"))
+INNER = frozenset(f"{one}{end}" for one in (BEFORE, *(shape.name for shape in (*SHAPES, *shapes()))) for end in ("", "_local"))

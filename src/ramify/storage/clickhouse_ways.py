@@ -11,7 +11,7 @@ from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
 from ramify.storage.base import Ask
-from ramify.storage.clickhouse_packing import read_from
+from ramify.storage.clickhouse_packing import order, read_from
 from ramify.storage.clickhouse_schema import literal
 
 Place = tuple[str, int, int, str]
@@ -104,8 +104,9 @@ def filling(entries: str) -> Iterator[str]:
             clauses = [f"space = {literal(table)}"]
             clauses += [f"{read_from(way.column)} <> ''"] if way.column else []
             clauses += [f"{read_from(way.only[0])} = {literal(way.only[1])}"] if way.only else []
-            lists = ", texts, numbers" if way.carried else ""
+            carried = ", ".join(read_from(column) if column else "''" for column in order("", way.carried)[0])
             yield (
-                f"INSERT INTO {entries} (space, key, moment, id, version{lists}) "
-                f"SELECT {literal(f'{table}/{way.name}')}, {key}, ifNull({read_from(way.order)}, 0), id, version{lists} FROM {entries} FINAL WHERE {' AND '.join(clauses)}"
+                f"INSERT INTO {entries} (space, key, moment, id, version, texts) "
+                f"SELECT {literal(f'{table}/{way.name}')}, {key}, ifNull({read_from(way.order)}, 0), id, version, [{carried}]::Array(String) "
+                f"FROM {entries} FINAL WHERE {' AND '.join(clauses)}"
             )
