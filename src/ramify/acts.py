@@ -9,7 +9,7 @@ from ramify.model.entity import Correction as Word
 from ramify.model.observation import Correction
 from ramify.model.usage import NOTHING, Usage
 from ramify.query.errors import BadQuestion
-from ramify.query.family import ancestry, descend
+from ramify.query.family import ancestry, gathered
 from ramify.query.resolve import resolve
 from ramify.query.shapes import usage_shape
 from ramify.storage.base import Store
@@ -94,7 +94,7 @@ def preview(store: Store, children: list[str], parent: str) -> Answer:
 
 
 def _move(store: Store, task: Task, parent: str) -> Answer:
-    family = [task, *(one for under in descend(store, [task]).values() for one in under)]
+    family = [task, *(one for under in gathered(store, [task]).values() for one in under)]
     usage: Usage = sum((one.usage for one in family), NOTHING)
     said = store.load("corrections", task.id)
     return {

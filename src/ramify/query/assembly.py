@@ -21,7 +21,7 @@ def task_shapes(
     store: Store, tasks: Sequence[Task], patience: Patience, under: family.Under | None = None
 ) -> list[Answer]:
     names = branch_names(store, (task.conversation for task in tasks))
-    under = family.descend(store, list(tasks)) if under is None else under
+    under = family.gathered(store, list(tasks)) if under is None else under
     above = family.ancestry(store, tasks)
     since = patience.since()
     shapes: list[Answer] = []

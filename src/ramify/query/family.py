@@ -12,18 +12,6 @@ DEEPEST = 200
 Under = Mapping[str, Sequence[Task | Sketch]]  # children by parent
 
 
-def children(store: Store, ids: Iterable[str]) -> dict[str, list[Task]]:
-    """Direct children by parent, in the order of their spawning calls."""
-    found: dict[str, list[Task]] = {}
-    for task in store.among("tasks", "parent", sorted(set(ids))):
-        if isinstance(task, Task):
-            found.setdefault(task.parent, []).append(task)
-    order = spawning_order(store, [task for tasks in found.values() for task in tasks])
-    for tasks in found.values():
-        tasks.sort(key=lambda task: (order.get(task.id, (task.opened, 0)), task.id))
-    return found
-
-
 def spawning_order(store: Store, tasks: list[Task]) -> dict[str, tuple[int, int]]:
     from ramify.model.entity import Line
 
@@ -32,7 +20,14 @@ def spawning_order(store: Store, tasks: list[Task]) -> dict[str, tuple[int, int]
 
 
 def descend(store: Store, roots: list[Task]) -> dict[str, list[Task]]:
-    """Everything under the roots, which may stand under each other as they do in a list of tasks.
+    """Everything under the roots by its parent, in the order of the spawning calls."""
+    family = gathered(store, roots)
+    order = spawning_order(store, [task for tasks in family.values() for task in tasks])
+    return {parent: sorted(tasks, key=lambda task: (order.get(task.id, (task.opened, 0)), task.id)) for parent, tasks in family.items()}
+
+
+def gathered(store: Store, roots: list[Task]) -> dict[str, list[Task]]:
+    """The same in no order, for who adds up. The roots may stand under each other as they do in a list of tasks.
 
     A cycle, which only corrections by hand could make, ends where it closes.
     """
@@ -40,7 +35,10 @@ def descend(store: Store, roots: list[Task]) -> dict[str, list[Task]]:
     known = {task.id: task for task in roots}
     level = list(known)
     while level:
-        found = children(store, level)
+        found: dict[str, list[Task]] = {}
+        for task in store.among("tasks", "parent", sorted(level)):
+            if isinstance(task, Task):
+                found.setdefault(task.parent, []).append(task)
         level = []
         for parent, tasks in found.items():
             family[parent] = [task for task in tasks if task.id not in known or not _stands_under(parent, task.id, known)]
@@ -62,15 +60,15 @@ def _stands_under(id: str, above: str, known: dict[str, Task]) -> bool:
 
 def unattached(store: Store, tasks: list[Task], roots: list[Task]) -> list[Task]:
     """Tasks that no root leads to: their parent is not known, was never seen, or stands under them."""
-    reached = {task.id for task in roots} | {task.id for under in descend(store, roots).values() for task in under}
+    reached = {task.id for task in roots} | {task.id for under in gathered(store, roots).values() for task in under}
     known = {task.id for task in store.among("tasks", "id", sorted({task.parent for task in tasks if task.parent}))}
     found = [task for task in tasks if task.id not in reached and task.parent not in known]
-    reached |= {task.id for task in found} | {task.id for under in descend(store, found).values() for task in under}
+    reached |= {task.id for task in found} | {task.id for under in gathered(store, found).values() for task in under}
     for task in tasks:  # what remains goes round in a circle: the oldest of it stands for it
         own = not task.parent or task.parent in {other.id for other in tasks}
         if task.id not in reached and own:
             found.append(task)
-            reached |= {task.id} | {one.id for under in descend(store, [task]).values() for one in under}
+            reached |= {task.id} | {one.id for under in gathered(store, [task]).values() for one in under}
     return found
 
 

@@ -6,7 +6,7 @@ from ramify.storage.base import Store
 
 
 def count(store: Store, roots: list[Task]) -> dict[str, int]:
-    under = family.descend(store, roots)
+    under = family.gathered(store, roots)
     every = {task.id: task for task in (*roots, *(one for tasks in under.values() for one in tasks))}
     task_of = {call.id: call.task for call in store.among("calls", "task", list(every)) if isinstance(call, Call)}
     own: dict[str, set[str]] = {id: set() for id in every}
