@@ -16,9 +16,10 @@ CODECS = {
     "doc": " CODEC(ZSTD(1))", "prompt": " CODEC(ZSTD(1))", "head": " CODEC(ZSTD(1))", "words": " CODEC(ZSTD(1))", "payload": " CODEC(NONE)",
 }  # fmt: skip
 """Payloads are packed already."""
-SETTINGS = {
-    "index_granularity": 256, "fsync_after_insert": 1, "fsync_part_directory": 1, "non_replicated_deduplication_window": WINDOW,
+SETTINGS: dict[str, int | str] = {
+    "index_granularity": 256, "fsync_after_insert": 1, "fsync_part_directory": 1, "non_replicated_deduplication_window": WINDOW, "auto_statistics_types": "''",
 }  # fmt: skip
+"""The last: nobody asks for statistics, which every insert and merge would make of every column."""
 PROJECTIONS = (*COLUMNS, "keys", "refs", "unreadable")
 
 
@@ -120,7 +121,7 @@ def spread_over(database: str, shape: Shape, cluster: str, called: str) -> str:
     return f"CREATE TABLE IF NOT EXISTS {name(database)}.{called} ON CLUSTER {name(cluster)} AS {name(database)}.{own} ENGINE = {place}"
 
 
-def made(database: str, shape: Shape, called: str, engine: str, settings: dict[str, int]) -> str:
+def made(database: str, shape: Shape, called: str, engine: str, settings: dict[str, int | str]) -> str:
     typed = ", ".join(f"{name(column)} {kind}{CODECS.get(column, '')}" for column, kind in shape.columns.items())
     kept = ", ".join(f"{key} = {value}" for key, value in {**settings, **shape.settings}.items())
     indexes = "".join(f", INDEX {one} {what}" for one, what in shape.indexes.items())
