@@ -2,7 +2,8 @@
 
     python -m bench.scale_turns ENGINE FOLDER FOLDER … [--turns 10] [--batch 160]
 
-The folders are those of `bench.scale`; each store gets one more group of sessions in each turn, and remembers that.
+The folders are those of `bench.scale`; each store gets one more group of sessions in each turn, and remembers that. A database
+goes on merging while it is another one's turn: "all of it" has that, too.
 """
 
 import argparse
@@ -53,11 +54,13 @@ def main() -> None:
         held = [filling.state.groups * GROUP for filling, _ in stores]
         for one in stores:
             turn(*one)  # what is remembered between batches is not there yet
+        before = [running.cpu() for _, running in stores]
         taken = [[turn(*one) for one in stores] for _ in range(given.turns)]
-    table = Table("requests in the store", "writer, least", "median", "server, least", "median", title=f"{machine()}; {given.engine}, CPU µs of a request, {given.turns} turns of {GROUP}")
+        spent = [(running.cpu() - start) / (given.turns * GROUP) * 1e6 for (_, running), start in zip(stores, before, strict=True)]
+    table = Table("requests in the store", "writer, least", "median", "server, least", "median", "all of it", title=f"{machine()}; {given.engine}, CPU µs of a request, {given.turns} turns of {GROUP}")
     for number, count in enumerate(held):
         own, server = ([one[number][part] for one in taken] for part in (0, 1))
-        table.add_row(f"{count:,}", *(f"{how(values):,.0f}" for values in (own, server) for how in (min, statistics.median)))
+        table.add_row(f"{count:,}", *(f"{how(values):,.0f}" for values in (own, server) for how in (min, statistics.median)), f"{spent[number]:,.0f}")
     Console(width=140).print(table)
 
 
