@@ -122,7 +122,7 @@ class ClickHouse(Folding):
                     self.set_fact("identity", int.from_bytes(os.urandom(7), "big"))
                 if self._pieces.older:
                     self.search.clear()  # its words stood among the entries
-                if 0 < version < 5 and self.seq():
+                if 0 < version < 6 and self.seq():
                     self.set_fact("outdated", 1)  # keys had another form, and much was judged by other rules
                 if 0 < version < 4:
                     for statement in filling(self.server.table):

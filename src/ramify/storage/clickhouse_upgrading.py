@@ -6,9 +6,7 @@ once, and the facts come last: where the new table knows its schema, all of it h
 
 from collections.abc import Container, Iterator
 
-import msgspec
-
-from ramify.storage.clickhouse_packing import APART, LAYOUT, LOG, NONE, PACKED, order
+from ramify.storage.clickhouse_packing import APART, LOG, NONE, order
 from ramify.storage.clickhouse_schema import BEFORE, ENTRIES, KEY, literal, name, spread_over, table
 from ramify.storage.clickhouse_server import ClickHouseServer
 from ramify.storage.clickhouse_ways import WAYS
@@ -43,9 +41,6 @@ def take_over(server: ClickHouseServer, present: Container[str]) -> None:
     for column in [column for column in EARLY if column in present]:
         for one in dict.fromkeys((server.own, server.table)):
             server.command(f"ALTER TABLE {one}{server.on} ADD COLUMN IF NOT EXISTS {column} {EARLY[column]}")
-    if all(column in present for column in (*PACKED, *APART)):  # else all must be derived again
-        layout = f"unhex('{msgspec.msgpack.encode(LAYOUT).hex()}')"
-        server.command(f"INSERT INTO {server.table} (space, key, moment, id, doc) VALUES ('facts', 0, 0, 'layout', {layout})")
     for statement in copying(of(server, BEFORE), server.table, present):
         server.command(statement, COPYING)
 

@@ -123,6 +123,8 @@ STEPS: tuple[str, ...] = (
     "INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1",
     # Much is judged by other rules, and what agents, meshes and event logs leave to go on from has another form: likewise.
     "INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1",
+    # Spans, meshes and event logs are judged by other rules once more: likewise.
+    "INSERT OR REPLACE INTO facts SELECT 'outdated', 1 FROM observations LIMIT 1",
 )
 
 PROJECTIONS = (
