@@ -25,7 +25,7 @@ from ramify.model.mistake import UserMistake
 from ramify.model.observation import Observation, Record, Request, Response
 from ramify.model.sketch import Sketch, Tie
 from ramify.rebuild import rebuild
-from ramify.storage.base import Ask, Changes, Kept, Store, StoreDown
+from ramify.storage.base import Ask, Changes, Kept, Store, StoreDown, Wish
 from ramify.storage.schema import STEPS
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from ramify.storage.totals import counted
@@ -474,6 +474,13 @@ def test_rows_that_move_are_found_by_what_they_belong_to_now(store: Store) -> No
         assert store.openings([conversation]).get(conversation, ("", 0, 0))[1:] == (len(wanted), len(roots))
     for parent in ("task_00", "task_01"):
         assert sorted(row.id for row in store.among("tasks", "parent", [parent])) == sorted(row.id for row in kept if row.parent == parent)
+    wishes = [
+        Wish("tasks", "parent", ["task_00", "task_01"]), Wish("tasks", "id", ["task_03", "task_05", "task_77"]), Wish("tasks", "kind", ["none"]),
+        Wish("tasks", "conversation", ["conv_1"]), Wish("lines", "conversation", ["conv_1"]), Wish("tasks", "parent", []),
+    ]  # fmt: skip
+    gathered = store.gather(wishes)
+    assert [sorted(row.id for row in rows) for rows in gathered] == [sorted(row.id for row in store.among(wish.table, wish.column, wish.values)) for wish in wishes]
+    assert {row.id for row in gathered[3]} == {row.id for row in kept if row.conversation == "conv_1"}
     home = {row.id: row.conversation for row in kept if row.kind != "none"}
     pairs = {(home[row.parent], row.conversation) for row in kept if row.kind == "root" and row.parent in home}
     assert set(store.inside()) == {(above, below) for above, below in pairs if above != below}

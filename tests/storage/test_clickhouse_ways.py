@@ -13,7 +13,8 @@ if why := clickhouse.missing():
     assert not os.environ.get("CI"), why
     pytest.skip(why, allow_module_level=True)
 
-from ramify.model.entity import Call, Conversation, Entity, Task
+from ramify.model.entity import Call, Conversation, Entity, Line, Task
+from ramify.query.service import Questions
 from ramify.storage.base import Ask, Changes
 from ramify.storage.base import Test as Condition
 from ramify.storage.clickhouse import SCHEMA, ClickHouse, open_clickhouse
@@ -48,6 +49,21 @@ def rows_read(store: ClickHouse, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
         monkeypatch.setattr(client, "query", counted)
     return counts
+
+
+def test_a_tree_takes_one_question_and_one_for_each_level(store: ClickHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: dict[tuple[str, str], Entity | None] = {}
+    for number in range(40):  # two levels: each of the first three has some
+        id, parent = f"task_{number:02}", "" if number == 0 else "task_00" if number < 4 else f"task_{number % 3 + 1:02}"
+        rows["tasks", id] = Task(id, conversation="conv_a", line=id, kind="sub" if number else "root", opened=number, parent=parent)
+        rows["lines", id] = Line(id, "conv_a", "subtask" if number else "root", number)
+    store.append((), Changes(rows=rows))
+    counts = rows_read(store, monkeypatch)
+    tree = Questions(store).tree("task_00")
+    assert [child["id"] for child in tree["children"]] == ["task_01", "task_02", "task_03"]
+    assert sorted(len(child["children"]) for child in tree["children"]) == [12, 12, 12]
+    assert tree["children"][0]["children"][0]["branch"] == "subtask_6"
+    assert len(counts) == 4  # itself; its children and all lines; their children; and that there are no more
 
 
 def test_every_way_goes_by_columns_that_there_are() -> None:

@@ -7,6 +7,7 @@ from ramify.model.entity import Call, Conversation, Task, ToolCall
 from ramify.model.moment import iso
 from ramify.model.standing import task_status
 from ramify.query import family, kept
+from ramify.query.ahead import ahead
 from ramify.query.branches import branch_names, branches_of
 from ramify.query.content import Content, result_value
 from ramify.query.flags import Patience, flags_of, is_stalled
@@ -20,6 +21,8 @@ WAITING = "waiting for a child"  # at work, by way of another
 def task_shapes(
     store: Store, tasks: Sequence[Task], patience: Patience, under: family.Under | None = None
 ) -> list[Answer]:
+    if under is None:
+        store = ahead(store, *family.wishes(tasks))
     names = branch_names(store, (task.conversation for task in tasks))
     under = family.gathered(store, list(tasks)) if under is None else under
     above = family.ancestry(store, tasks)

@@ -6,10 +6,20 @@ from ramify.model.entity import Task
 from ramify.model.sketch import Sketch
 from ramify.model.standing import task_status
 from ramify.model.usage import Usage
-from ramify.storage.base import Store
+from ramify.storage.base import Store, Wish
 
 DEEPEST = 200
 Under = Mapping[str, Sequence[Task | Sketch]]  # children by parent
+
+
+def wishes(tasks: Sequence[Task]) -> list[Wish]:
+    """What is needed of those around them: their children, their parents, and the lines on which they stand."""
+    known = {task.id for task in tasks}
+    above = sorted({task.parent for task in tasks if task.parent} - known)
+    return [
+        Wish("tasks", "parent", sorted(known)), Wish("tasks", "id", above),
+        Wish("lines", "conversation", sorted({task.conversation for task in tasks if task.conversation})),
+    ]  # fmt: skip
 
 
 def spawning_order(store: Store, tasks: list[Task]) -> dict[str, tuple[int, int]]:

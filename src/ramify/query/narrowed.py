@@ -15,7 +15,7 @@ from ramify.model.entity import Entity, Sheet
 from ramify.model.observation import Observation
 from ramify.model.owner import Place, owner_of
 from ramify.model.sketch import Sketch
-from ramify.storage.base import Ask, Bounds, Entry, Further, Ref, Rows, Sifted, Store, Test, TextIndex
+from ramify.storage.base import Ask, Bounds, Entry, Further, Ref, Rows, Sifted, Store, Test, TextIndex, Wish
 from ramify.storage.columns import COLUMNS
 from ramify.storage.sealing import Sealer
 from ramify.storage.totals import counted
@@ -140,6 +140,9 @@ class Narrowed:
 
     def among(self, table: str, column: str, values: Sequence[str]) -> list[Entity]:
         return self.mine(self._store.among(table, column, values))
+
+    def gather(self, wishes: Sequence[Wish]) -> list[list[Entity]]:
+        return [self.mine(rows) for rows in self._store.gather(wishes)]
 
     def docs(self, table: str) -> Iterator[Entity]:
         if table not in ORDER:

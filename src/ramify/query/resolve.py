@@ -1,11 +1,9 @@
 """From any id that people have at hand to the thing it names."""
 
-from operator import itemgetter
-
 from ramify.model.entity import TABLES, Call, Entity, Task
 from ramify.model.ids import call_id
 from ramify.query.errors import Ambiguous, NotFound
-from ramify.storage.base import Ref, Store
+from ramify.storage.base import Ref, Store, Wish
 
 PREFIXES = {"call_": "calls", "task_": "tasks", "tool_": "tools", "conv_": "conversations", "oper_": "operations"}
 NAMES = {
@@ -56,17 +54,15 @@ def _native(store: Store, id: str) -> Found:
 
 def _named(store: Store, value: str, kind: str = "") -> Found:
     """What was seen of a call on the wire names it without being written down: its id follows from that."""
-    found: dict[tuple[str, str], Entity] = {}
-    call = store.load("calls", call_id(value)) if kind in ("", "capture:exchange") else None
-    if isinstance(call, Call) and call.exchange == value:
-        found["calls", call.id] = call
-    for ref in store.refs(value):
-        place = ref.entity, ref.id
-        if ref.kind == kind if kind else ref.entity in TABLES:
-            row = found.get(place) or store.load(*place)
-            if row is not None and _still(row, ref):
-                found[place] = row
-    return [(table, row) for (table, _), row in sorted(found.items(), key=itemgetter(0))]
+    refs = [ref for ref in store.refs(value) if (ref.kind == kind if kind else ref.entity in TABLES)]
+    wanted: dict[str, list[str]] = {"calls": [call_id(value)] if kind in ("", "capture:exchange") else []}
+    for ref in refs:
+        wanted.setdefault(ref.entity, []).append(ref.id)
+    wishes = [Wish(table, "id", sorted(set(ids))) for table, ids in wanted.items() if ids]
+    there = {(wish.table, row.id): row for wish, rows in zip(wishes, store.gather(wishes), strict=True) for row in rows}
+    named = {place for place, row in there.items() if isinstance(row, Call) and row.exchange == value and row.id == call_id(value)}
+    named |= {place for ref in refs if (row := there.get(place := (ref.entity, ref.id))) is not None and _still(row, ref)}
+    return [(place[0], there[place]) for place in sorted(named)]
 
 
 def _still(row: Entity, ref: Ref) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 from ramify.model.entity import Call, Conversation, Entity, Operation, Task, ToolCall
 from ramify.model.observation import Request, Response
 from ramify.query import at_hand, events, family, files, found_text, kept, operations, told
+from ramify.query.ahead import ahead
 from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes, tool_shapes
 from ramify.query.breakdown import breakdown
 from ramify.query.cache import Pricer, list_price
@@ -370,9 +371,10 @@ class Questions:
         return sorted((call for call in rows if isinstance(call, Call)), key=lambda call: (call.started, call.id))
 
     def _trees(self, roots: list[Task]) -> list[Answer]:
-        under = family.descend(self.store, roots)
+        store = ahead(self.store, *family.wishes(roots))
+        under = family.descend(store, roots)
         every = [*roots, *(task for tasks in under.values() for task in tasks)]
-        shapes = {shape["id"]: shape for shape in task_shapes(self.store, every, self.patience, under)}
+        shapes = {shape["id"]: shape for shape in task_shapes(store, every, self.patience, under)}
         for task in every:
             shapes[task.id]["children"] = [shapes[child.id] for child in under.get(task.id, [])]
         return [shapes[task.id] for task in roots]

@@ -112,6 +112,14 @@ class Test(Struct, frozen=True):
     of: str = ""  # instead of the row: some one of its calls, tools, tasks, subtasks; its task
 
 
+class Wish(Struct, frozen=True):
+    """Rows of a table that say one of these in this column."""
+
+    table: str
+    column: str
+    values: Sequence[str]
+
+
 class Sifted(Struct, frozen=True):
     """A page of what passed, how many rows were looked at for it, and where to go on (None: that was all)."""
 
@@ -250,6 +258,10 @@ class Store(Projected, Protocol):
         """Conversations of which a root stands under a task of another: the other, then its own."""
 
     def among(self, table: str, column: str, values: Sequence[str]) -> list[Entity]: ...
+    def gather(self, wishes: Sequence[Wish]) -> list[list[Entity]]:
+        """`among` for each of them, all in one question where a question is a journey."""
+        ...
+
     def count(
         self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None
     ) -> int: ...

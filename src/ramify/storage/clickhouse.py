@@ -31,6 +31,7 @@ from ramify.storage.base import (
     Sifted,
     StoreDown,
     Test,
+    Wish,
 )
 from ramify.storage.clickhouse_about import about
 from ramify.storage.clickhouse_checking import troubles
@@ -48,8 +49,8 @@ from ramify.storage.clickhouse_upgrading import upgrade
 from ramify.storage.clickhouse_views import statements
 from ramify.storage.clickhouse_ways import INSIDE, Place, Values, Way, along, carried_by, filling, way_by, way_for
 from ramify.storage.clickhouse_wiping import mark, wipe
-from ramify.storage.columns import COLUMNS
-from ramify.storage.fold import Folder, Folding, unfold, unfold_each
+from ramify.storage.columns import COLUMNS, value_of
+from ramify.storage.fold import Folder, Folding, unfold_each
 from ramify.storage.heads import seen_with
 from ramify.storage.views import refuse_projects
 
@@ -320,21 +321,26 @@ class ClickHouse(Folding):
         return self.server.state.seq if self.server.mine else self.server.last()[2].seq
 
     def observation(self, id: str) -> Observation | None:
-        rows = self._read(f"{read_from('seq')}, place", "seen", f"key = 0 AND moment = 0 AND id = {literal(id)}")
-        return next((self._whole(*content) for _, content in self._filled(rows)), None)
+        return self.seen([id]).get(id)
 
     def seen(self, ids: Sequence[str]) -> dict[str, Observation]:
-        rows = self._read(f"{SEEN}, place", "seen", f"key = 0 AND moment = 0 AND id IN {literal(list(ids))}") if ids else []
-        names = {seq: id for id, seq, _ in rows}
-        found = list(self._filled([(seq, place) for _, seq, place in rows]))
-        bodies = unfold_each(self._pieces, [(form, folded) for _, (_, form, folded) in found], TOGETHER)
-        return {names[seq]: seen_with(head, body) for (seq, (head, _, _)), body in zip(found, bodies, strict=True)}
+        """Contents by their places, in one question; where one did not come, it is asked why."""
+        if not ids:
+            return {}
+        which = f"space = 'seen' AND key = 0 AND moment = 0 AND id IN {literal(list(ids))}"
+        places = f"(SELECT place FROM {self.server.table} FINAL WHERE {which} AND place > 0)"
+        found = {seen.id: seen for seen in self._whole(dict(self._contents.at(places)).values())}
+        lacking = [id for id in ids if id not in found]
+        rows = self._read("key, place", "observations", f"(key, id) IN ({self._numbered(lacking)})") if lacking else []
+        return found | {seen.id: seen for seen in self._whole(content for _, content in self._filled(rows))}
+
+    def _numbered(self, ids: Sequence[str]) -> str:
+        return f"SELECT {read_from('seq')}, id FROM {self.server.table} FINAL WHERE space = 'seen' AND key = 0 AND moment = 0 AND id IN {literal(list(ids))}"
 
     def observations(self, after: int = 0) -> Iterator[tuple[int, Observation]]:
         while rows := self._read("key, place", "observations", f"key > {after}", f"ORDER BY key LIMIT {PAGE}"):
-            found = list(self._filled(rows))
-            bodies = unfold_each(self._pieces, [(form, folded) for _, (_, form, folded) in found], TOGETHER)
-            yield from ((seq, seen_with(head, body)) for (seq, (head, _, _)), body in zip(found, bodies, strict=True))
+            found = dict(self._filled(rows))
+            yield from zip(found, self._whole(found.values()), strict=True)
             after = rows[-1][0]
 
     def _filled(self, rows: Sequence[Row], columns: str = "head, form, payload") -> Iterator[tuple[int, Content]]:
@@ -353,8 +359,10 @@ class ClickHouse(Folding):
         rows = self._read("key, doc, form, payload", "observations", f"key IN {literal(seqs)}")
         return {seq: (head, form, payload) for seq, head, form, payload in rows}
 
-    def _whole(self, head: bytes, form: int, folded: bytes) -> Observation:
-        return seen_with(head, unfold(self._pieces, form, folded))
+    def _whole(self, contents: Iterable[Content]) -> Iterator[Observation]:
+        held = list(contents)
+        bodies = unfold_each(self._pieces, [(form, folded) for _, form, folded in held], TOGETHER)
+        return (seen_with(head, body) for (head, _, _), body in zip(held, bodies, strict=True))
 
     def _may_hold(self, space: str, name: object) -> bool:
         return self._known.may_hold(self.server, space, name)
@@ -553,6 +561,30 @@ class ClickHouse(Folding):
             ids = literal(some) if column == "id" else self._led_to(table, column, some)
             found += self._fitting(table, ids, [] if column == "id" else [f"{read_from(column)} IN {literal(some)}"], "ORDER BY id")
         return found
+
+    def gather(self, wishes: Sequence[Wish]) -> list[list[Entity]]:
+        """Whatever stands at the end of one of the ways, or has one of the ids; which wish it fits is seen here. What a way does not lead to is asked by itself."""
+        apart = [wish for wish in wishes if wish.column != "id" and way_by(wish.table, wish.column) is None]
+        together = [wish for wish in wishes if wish.values and wish not in apart]
+        if len(together) < 2 or sum(len(wish.values) for wish in together) > CHUNK:
+            return [self.among(wish.table, wish.column, wish.values) for wish in wishes]
+        rows = self._led_together(together)
+        return [
+            self.among(wish.table, wish.column, wish.values) if wish in apart else
+            [row for table, row in rows if table == wish.table and value_of(table, wish.column, row) in wish.values]
+            for wish in wishes
+        ]  # fmt: skip
+
+    def _led_together(self, wishes: Sequence[Wish]) -> list[tuple[str, Entity]]:
+        own = sorted({id for wish in wishes if wish.column == "id" for id in wish.values})
+        led = [along(wish.table, way, wish.values) for wish in wishes if wish.column != "id" and (way := way_by(wish.table, wish.column)) is not None]
+        which = [f"id IN {literal(own)}"] if own else []
+        which += [f"id IN (SELECT id FROM {self.server.table} WHERE {' OR '.join(f'({one})' for one in led)})"] if led else []
+        spaces = literal(sorted({wish.table for wish in wishes}))
+        rows = self.server.read(
+            f"SELECT toString(space), doc FROM {self.server.table} FINAL WHERE space IN {spaces} AND key = 0 AND moment = 0 AND ({' OR '.join(which)}) ORDER BY id"
+        )
+        return [(table, _decoders[table].decode(doc)) for table, doc in rows]
 
     def count(self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None) -> int:
         return int(self._read("count()", table, " AND ".join(equal(where or {}, without or {})), wide=True)[0][0])

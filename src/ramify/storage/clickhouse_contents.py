@@ -37,13 +37,16 @@ class Contents:
         self._going: list[int] = []
 
     def read(self, places: Sequence[int], columns: str = "head, form, payload") -> Iterator[tuple[int, Content]]:
-        """Of what a lost turn left under the same number, the later one counts."""
-        server = self._server()
         for start in range(0, len(places), PAGE):
-            chunk = literal(places[start : start + PAGE])
-            query = f"SELECT id, version, {columns} FROM {server.named(CONTENTS)} WHERE id IN {chunk} AND gone = 0 ORDER BY version"
-            for id, _, head, form, payload in server.read(query):
-                yield id, (head, form, payload)
+            yield from self.at(literal(places[start : start + PAGE]), columns)
+
+    def at(self, places: str, columns: str = "head, form, payload") -> Iterator[tuple[int, Content]]:
+        """A list, or a question for one. Of what a lost turn left under the same number, the later one counts."""
+        server = self._server()
+        among = "GLOBAL IN" if server.cluster else "IN"  # each shard would ask itself for what stands on one alone
+        query = f"SELECT id, version, {columns} FROM {server.named(CONTENTS)} WHERE id {among} {places} AND gone = 0 ORDER BY version"
+        for id, _, head, form, payload in server.read(query):
+            yield id, (head, form, payload)
 
     def pieces(self, after: int, limit: int) -> list[tuple[int, int]]:
         server = self._server()

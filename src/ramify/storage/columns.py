@@ -80,6 +80,10 @@ def columns_of(row: Entity) -> tuple[Any, ...]:
     return read(row) if read is not None else ()
 
 
+def value_of(table: str, column: str, row: Entity) -> Any:
+    return row.id if column == "id" else columns_of(row)[COLUMNS[table].index(column)]
+
+
 def call_columns(row: Call) -> tuple[Any, ...]:
     kind = "utility" if row.utility else "subagent" if row.agent or row.line == row.task else "main"
     if row.relation == "seen" and row.twin:

@@ -32,6 +32,7 @@ from ramify.storage.base import (
     Sifted,
     StoreDown,
     Test,
+    Wish,
 )
 from ramify.storage.columns import COLUMNS, SPARSE, columns_of
 from ramify.storage.fold import Folder, Folding, unfold, unfold_each
@@ -395,6 +396,9 @@ class Postgres(Folding):
             rows = self._read(f'SELECT doc FROM {table} WHERE "{column}" = ANY(%s){only} ORDER BY id', (chunk,))
             found += [_decoders[table].decode(row[0]) for row in rows]
         return found
+
+    def gather(self, wishes: Sequence[Wish]) -> list[list[Entity]]:
+        return [self.among(wish.table, wish.column, wish.values) for wish in wishes]
 
     def count(self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None) -> int:
         return int(self._sifted(*count_query(table, where or {}, without or {}))[0][0])

@@ -29,6 +29,7 @@ from ramify.storage.base import (
     Sifted,
     StoreDown,
     Test,
+    Wish,
 )
 from ramify.storage.columns import NARROW, SPARSE, UPSERT, columns_of
 from ramify.storage.direct import ask_directly
@@ -379,6 +380,9 @@ class Sqlite(Folding):
             rows = self._read(f"SELECT doc FROM {table} WHERE {column} IN ({marks}){only}", chunk)
             found += [_decoders[table].decode(row[0]) for row in rows]
         return found
+
+    def gather(self, wishes: Sequence[Wish]) -> list[list[Entity]]:
+        return [self.among(wish.table, wish.column, wish.values) for wish in wishes]
 
     def count(self, table: str, where: dict[str, str] | None = None, without: dict[str, str] | None = None) -> int:
         return int(self._read(*count_query(table, where or {}, without or {}))[0][0])
