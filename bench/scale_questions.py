@@ -19,6 +19,8 @@ def asked(ask: Questions, sessions: int, times: int) -> dict[str, Question]:
     return {
         "tree of a session": lambda at: ask.tree(chosen[at]),
         "tool call with input and result": lambda at: ask.tool(tools[at]),
+        "its tool calls, with inputs and results": lambda at: ask.tools(chosen[at]),
+        "its messages, 50 of them": lambda at: ask.messages(chosen[at]),
         "one whole request": lambda at: ask.body(calls[at], "request"),
         "newest 50 conversations": lambda at: ask.conversations(),
         "newest 50 tasks": lambda at: ask.tasks(),

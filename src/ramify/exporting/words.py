@@ -11,6 +11,7 @@ from ramify.model.entity import Call, Task, ToolCall
 from ramify.protocols.anthropic.normal import blocks_of
 from ramify.query.assembly import tool_shapes
 from ramify.query.content import Content
+from ramify.query.speech import AT_ONCE, said_with
 from ramify.storage.base import Store
 
 
@@ -27,7 +28,9 @@ class Said:
         """Of each request only what it added: the rest stands in the spans before it."""
         content = Content(self._store)
         found: dict[str, Attributes] = {}
-        for call in calls:
+        for number, call in enumerate(calls):
+            if number % AT_ONCE == 0:
+                content.expect(id for one in calls[number : number + AT_ONCE] for id in said_with(one))
             asked = [message(one) for _, _, one in content.new_messages(call) if isinstance(one, dict)]
             answer = content.answer(call).blocks
             told = [{"role": "assistant", "parts": [part(block) for block in answer], "finish_reason": call.stop_reason}] if answer else []

@@ -1,6 +1,6 @@
 """Shapes of many rows at once: names, ancestors, totals and contents are read together, not row by row."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ramify.model.entity import Call, Conversation, Task, ToolCall
@@ -67,17 +67,24 @@ def conversation_shapes(store: Store, rows: list[Conversation]) -> list[Answer]:
 
 
 def tool_shapes(store: Store, rows: list[ToolCall], content: Content) -> list[Answer]:
-    asked, answered = {row.call for row in rows}, {row.result_call for row in rows}
+    asked, answered = {row.call for row in rows if row.call}, {row.result_call for row in rows if row.result_call}
     calls = [call for call in store.among("calls", "id", sorted(asked | answered)) if isinstance(call, Call)]
     callers = {call.id: call for call in calls if call.id in asked}
     bringers = {call.id: call for call in calls if call.id in answered}
-    uses, results = content.tool_blocks(list(bringers.values()), {row.native for row in rows})
+    uses, results = content.tool_blocks(list(bringers.values()), rows)
+    content.expect(behind(row, callers, bringers, uses) for row in rows if not row.task)
     results |= {row.native: content.server_result(row, bringers.get(row.result_call)) for row in rows if row.server}
     tasks = {task.id: task for task in store.among("tasks", "id", [call.task for call in callers.values()])}
     return [
         kept.tool_shape(row) if row.task else tool_shape(store, row, callers.get(row.call), tasks, content, uses, results)
         for row in rows
     ]
+
+
+def behind(row: ToolCall, callers: Mapping[str, Call], bringers: Mapping[str, Call], uses: Mapping[str, Any]) -> str:
+    """The answer in which it stands, where no later request repeated it; the result of a server's own tool stands in one, too."""
+    call = bringers.get(row.result_call) if row.server else None if row.native in uses else callers.get(row.call)
+    return call.response if call else ""
 
 
 def tool_shape(store: Store, row: ToolCall, caller: Call | None, tasks: dict[str, Any], content: Content, uses: Any, results: Any) -> Answer:

@@ -1,7 +1,7 @@
 """What was said, read back from the log: message lists, answers, tool inputs and results."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -14,6 +14,7 @@ from ramify.protocols.anthropic.normal import CLEARED, blocks_of, result_text
 from ramify.protocols.claude.decode import decode
 from ramify.protocols.model_api import messages_of, read_answer
 from ramify.protocols.otel import decode as otel
+from ramify.query.ahead import Ahead
 from ramify.storage.base import Store
 
 Block = dict[str, Any]
@@ -24,27 +25,21 @@ class Content:
     """Bodies read for one question are remembered until it is answered."""
 
     def __init__(self, store: Store) -> None:
-        self.store = store
+        self._ahead = Ahead(store)
+        self.store = cast(Store, self._ahead)
+        self.expect = self._ahead.expect
         self._lists: dict[str, list[bytes]] = {}
         self._answers: dict[str, Answer] = {}
-        self._expected: dict[str, Observation] = {}
-
-    def expect(self, observations: Sequence[str]) -> None:
-        """These will be asked for."""
-        self._expected |= self.store.seen(list(dict.fromkeys(filter(None, observations))))
-
-    def _seen(self, id: str) -> Observation | None:
-        return self._expected.get(id) or self.store.observation(id)
 
     def messages(self, call: Call) -> list[bytes]:
         if call.id not in self._lists:
-            seen = self._seen(call.request)
+            seen = self.store.observation(call.request)
             self._lists[call.id] = messages_of(seen) if isinstance(seen, Request) else []
         return self._lists[call.id]
 
     def answer(self, call: Call) -> Answer:
         if call.id not in self._answers:
-            self._answers[call.id] = read(self._seen(call.response)) if call.response else Answer()
+            self._answers[call.id] = read(self.store.observation(call.response)) if call.response else Answer()
         return self._answers[call.id]
 
     def new_messages(self, call: Call) -> list[tuple[int, int, Any]]:
@@ -56,14 +51,14 @@ class Content:
             for index in range(call.new_message, len(raws))
         ]
 
-    def tool_blocks(self, calls: list[Call], wanted: set[str]) -> tuple[dict[str, Block], dict[str, Block]]:
-        """Inputs and results by tool id: the newest request repeats most of them, so it is read first."""
+    def tool_blocks(self, calls: list[Call], tools: Sequence[ToolCall]) -> tuple[dict[str, Block], dict[str, Block]]:
+        """Inputs and results by tool id: the newest request repeats most of them, so it is read first, and an earlier one only where one that it brought is lacking."""
         uses: dict[str, Block] = {}
         results: dict[str, Block] = {}
+        wanted = {tool.native for tool in tools}
         for call in sorted(calls, key=lambda call: -call.started):
-            if wanted <= set(uses) and wanted <= set(results):
-                break
-            for raw in self.messages(call):
+            brought = {tool.native for tool in tools if tool.result_call == call.id}
+            for raw in self.messages(call) if not (brought <= set(uses) and brought <= set(results)) else ():
                 if b"tool_" in raw:
                     _collect(parse(raw), wanted, uses, results)
         return uses, results
@@ -80,7 +75,7 @@ class Content:
 
     def _block(self, observations: Sequence[str], name: str, native: str) -> Block:
         for observation in dict.fromkeys(filter(None, observations)):
-            seen = self._seen(observation)
+            seen = self.store.observation(observation)
             for block in reported_blocks(seen) if isinstance(seen, Record) else ():
                 if block.get(name) == native:
                     return block

@@ -22,7 +22,18 @@ from ramify.query.reasons import why, why_all
 from ramify.query.related import by_parent, related
 from ramify.query.resolve import resolve
 from ramify.query.runs import progress_under
-from ramify.query.speech import Speech, Thought, Unit, leftovers, moment, task_of
+from ramify.query.speech import (
+    AT_ONCE,
+    Reading,
+    Speech,
+    Thought,
+    Unit,
+    leftovers,
+    moment,
+    said_with,
+    task_of,
+    thought_with,
+)
 from ramify.query.statistics import read_dimensions, read_window, statistics
 from ramify.query.totals import totals
 from ramify.storage.base import Ask, Store, Test
@@ -140,18 +151,19 @@ class Questions:
 
     def show(self, id: str) -> Answer:
         """Whatever the id names, in its own shape; `entity` says what it is."""
-        _, row = resolve(self.store, id, ("tasks", "conversations", "calls", "tools", "operations"))
+        once = self._once()
+        _, row = resolve(once.store, id, ("tasks", "conversations", "calls", "tools", "operations"))
         match row:
             case Task():
-                return {"entity": "task", **self.task(row.id), **self.usage(row.id)}
+                return {"entity": "task", **once.task(row.id), **once.usage(row.id)}
             case Call():
-                return {"entity": "call", **self.call(row.id)}
+                return {"entity": "call", **once.call(row.id)}
             case ToolCall():
-                return {"entity": "tool", **self.tool(row.id)}
+                return {"entity": "tool", **once.tool(row.id)}
             case Operation():
                 return {"entity": "operation", **operations.operation_shape(row)}
             case _:
-                return {"entity": "conversation", **self.conversation(row.id), **self.usage(row.id)}
+                return {"entity": "conversation", **once.conversation(row.id), **once.usage(row.id)}
 
     def tool(self, call_id: str) -> Answer:
         _, row = resolve(self.store, call_id, ("tools",))
@@ -197,7 +209,8 @@ class Questions:
         _, row = resolve(self.store, id, ("tasks", "calls", "tools"))
         task = row if isinstance(row, Task) else self.task_above(row) if isinstance(row, Call | ToolCall) else None
         assert task is not None
-        under = family.descend(self.store, [task])
+        store = ahead(self.store, *family.wishes([task]))
+        under = family.descend(store, [task])
         direct = under.get(task.id, [])
         if isinstance(row, Call):
             direct = [child for child in direct if child.caller == row.id]
@@ -205,20 +218,21 @@ class Questions:
             direct = [child for child in direct if child.id == row.child or child.id in row.children]
         found = [one for child in direct for one in (child, *_flat(under, child.id))] if tree else direct
         page, after = cut(found, limit, cursor)
-        return {"items": task_shapes(self.store, page, self.patience, under), "next": after}
+        return {"items": task_shapes(store, page, self.patience, under), "next": after}
 
     def tools(self, id: str, *, tree: bool = False, filter: str | None = None, limit: int = 50, cursor: str | None = None) -> Answer:
-        calls = self._calls_of(id, tree)
+        once = self._once()
+        calls = once._calls_of(id, tree)
         order = {call.id: (call.started, call.id) for call in calls}
-        asked = [row for row in self.store.among("tools", "call", list(order)) if isinstance(row, ToolCall) and not row.task]
-        rows = asked + kept.tools_of(self.store, self._owners(id, tree))
+        asked = [row for row in once.store.among("tools", "call", list(order)) if isinstance(row, ToolCall) and not row.task]
+        rows = asked + kept.tools_of(once.store, once._owners(id, tree))
         rows.sort(key=lambda tool: (order.get(tool.call, (tool.opened, "")) if not tool.task else (tool.opened, ""), tool.block, tool.id))
         if filter:
-            fitting = at_hand.fitting_tools(self.store, filter, tool_shapes(self.store, rows, Content(self.store)))
+            fitting = at_hand.fitting_tools(once.store, filter, tool_shapes(once.store, rows, Content(once.store)))
             items, after = cut(fitting, limit, cursor)
             return {"items": items, "next": after, "looked": len(rows)}
         page, after = cut(rows, limit, cursor)
-        return {"items": tool_shapes(self.store, page, Content(self.store)), "next": after}
+        return {"items": tool_shapes(once.store, page, Content(once.store)), "next": after}
 
     def artifacts(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
         """What a task produced, whole, oldest first."""
@@ -237,12 +251,16 @@ class Questions:
         return {"items": call_shapes(self.store, rows), "next": after}
 
     def messages(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
-        return self._said(id, tree, limit, cursor, Speech(self.store).messages)
+        once = self._once()
+        speech = Speech(once.store)
+        return once._said(id, tree, limit, cursor, Reading(speech.messages, said_with, speech.content.expect))
 
     def reasoning(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None, histories: bool = True) -> Answer:
-        return self._said(id, tree, limit, cursor, Speech(self.store, histories).reasoning)
+        once = self._once()
+        speech = Speech(once.store, histories)
+        return once._said(id, tree, limit, cursor, Reading(speech.reasoning, thought_with, speech.content.expect))
 
-    def _said(self, id: str, tree: bool, limit: int, cursor: str | None, read: Any) -> Answer:
+    def _said(self, id: str, tree: bool, limit: int, cursor: str | None, reading: Reading) -> Answer:
         """The cursor names a unit (a call's worth, a reported message) and a place in it."""
         units = self._units_of(id, tree)
         named = sorted({task_of(unit) for unit in units})
@@ -250,7 +268,9 @@ class Questions:
         start, skip = read_place(cursor)
         items: list[Answer] = []
         for index in range(start, len(units)):
-            found = read(units, index, tasks)
+            if (index - start) % AT_ONCE == 0:
+                reading.expect(one for unit in units[index : index + AT_ONCE] for one in reading.stands_in(unit))
+            found = reading.read(units, index, tasks)
             room = (limit or ALL) - len(items)
             fresh = found[skip:]
             items += fresh[:room]
@@ -282,9 +302,10 @@ class Questions:
 
     def usage(self, id: str) -> Answer:
         """The tokens of a tree by model and by type of agent."""
-        _, row = resolve(self.store, id, ("tasks", "conversations"))
-        ids = self._task_ids(row, tree=True)
-        return breakdown(self.store, [task for task in self.store.among("tasks", "id", ids) if isinstance(task, Task)])
+        once = self._once()
+        _, row = resolve(once.store, id, ("tasks", "conversations"))
+        ids = once._task_ids(row, tree=True)
+        return breakdown(once.store, [task for task in once.store.among("tasks", "id", ids) if isinstance(task, Task)])
 
     def files(self, id: str) -> dict[str, int]:
         """For every task of a tree, how many files the tools of it and of those under it were about."""
@@ -334,6 +355,10 @@ class Questions:
         return statistics(self.store, read_dimensions(by), window, project, limit)
 
     # -- parts -------------------------------------------------------------------------------------------------------
+
+    def _once(self) -> "Questions":
+        """For an answer that is made of several: what one of them has read is known to the others."""
+        return Questions(ahead(self.store), self.patience, self.price)
 
     def _task(self, id: str) -> Task:
         _, row = resolve(self.store, id, ("tasks",))

@@ -1,6 +1,6 @@
 """What was said in a task, whoever told of it: the wire's calls and the reports, each thing once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -13,6 +13,7 @@ from ramify.query.said import messages_of, reasoning_of
 from ramify.storage.base import Ask, Store
 
 Shape = dict[str, Any]
+AT_ONCE = 16  # bodies that are read together: of long sessions each is large
 
 
 class Leftover(Struct):
@@ -53,6 +54,30 @@ def task_of(unit: Unit) -> str:
             return unit.task
 
 
+def said_with(unit: Unit) -> list[str]:
+    """The observations in which its messages stand."""
+    match unit:
+        case Call():
+            return [*([] if unit.attempt_of else [unit.request]), unit.response]
+        case Leftover():
+            return [unit.call.request]
+        case Thought():
+            return []
+        case _:
+            return [] if unit.rows[0].protocol else [row.observation for row in unit.rows]
+
+
+def thought_with(unit: Unit) -> list[str]:
+    """Those in which its reasoning does."""
+    match unit:
+        case Call():
+            return [unit.response]
+        case told.Unit():
+            return [] if unit.rows[0].protocol else [row.observation for row in unit.rows if row.answer]
+        case _:
+            return []
+
+
 def leftovers(store: Store, tasks: Sequence[Task]) -> list[Leftover]:
     found: list[Leftover] = []
     for task in tasks:
@@ -73,13 +98,21 @@ def _next_opening(store: Store, task: Task) -> Call | None:
     return first if isinstance(first, Call) and first.relation != "seen" else None
 
 
+class Reading(Struct):
+    """What is read of each unit, in which observations it stands, and to whom that is told before."""
+
+    read: Callable[[Sequence[Unit], int, dict[str, Any]], list[Shape]]
+    stands_in: Callable[[Unit], list[str]]
+    expect: Callable[[Iterable[str]], None]
+
+
 class Speech:
     """Read for one question; what the wire shows of a task is remembered until it is answered."""
 
     def __init__(self, store: Store, histories: bool = True) -> None:
-        self.store = store
         self.histories = histories  # what models were given, where it is kept: long
         self.content = Content(store)
+        self.store = self.content.store
         self._wire: dict[str, told.Wire] | None = None
 
     def messages(self, units: Sequence[Unit], index: int, tasks: dict[str, Any]) -> list[Shape]:
@@ -127,10 +160,12 @@ class Speech:
         """Only tasks of which both tell need it. What the client says between two turns comes with the next prompt."""
         reported = {task_of(unit) for unit in units if isinstance(unit, told.Unit)}
         found: dict[str, list[Shape]] = {}
-        for unit in units:
-            if isinstance(unit, Call | Leftover) and unit.task in reported:
-                call = unit if isinstance(unit, Call) else unit.call
-                found.setdefault(unit.task, []).extend(messages_of(self.content, call, _task(tasks, call.task)))
+        both = [unit for unit in units if isinstance(unit, Call | Leftover) and unit.task in reported]
+        for number, unit in enumerate(both):
+            if number % AT_ONCE == 0:
+                self.content.expect(id for one in both[number : number + AT_ONCE] for id in said_with(one))
+            call = unit if isinstance(unit, Call) else unit.call
+            found.setdefault(unit.task, []).extend(messages_of(self.content, call, _task(tasks, call.task)))
         return {task: told.Wire(messages) for task, messages in found.items()}
 
 
