@@ -21,7 +21,7 @@ from ramify.storage.clickhouse_server import ClickHouseServer
 from tests.contracts.engines import database_of
 
 REQUESTS = 20
-MOST = {"tree": 3, "tools": 10, "messages": 11, "reasoning": 11, "show": 11, "subtasks": 4}
+MOST = {"tree": 3, "tools": 10, "messages": 11, "reasoning": 11, "show": 8, "task": 5, "subtasks": 4}
 """Two or three of them for pieces of bodies, which are remembered afterwards."""
 
 

@@ -36,7 +36,7 @@ from ramify.query.speech import (
 )
 from ramify.query.statistics import read_dimensions, read_window, statistics
 from ramify.query.totals import totals
-from ramify.storage.base import Ask, Store, Test
+from ramify.storage.base import Ask, Store, Test, Wish
 
 Answer = dict[str, Any]
 __all__ = ["Ambiguous", "Answer", "BadQuestion", "NotFound", "Questions"]
@@ -125,11 +125,12 @@ class Questions:
 
     def task(self, id: str) -> Answer:
         task = self._task(id)
+        store = ahead(self.store, *family.wishes([task]), *(Wish(table, "task", [task.id]) for table in ("artifacts", "notes")))
         # Under a root lies most of its conversation: that is read at once, and not level by level.
-        under = by_parent(related(self.store, task.conversation)) if task.kind == "root" and not task.parent else None
-        shape = task_shapes(self.store, [task], self.patience, under)[0]
-        shape["artifacts"] = kept.artifacts_of(self.store, task)
-        shape["feedback"] = kept.feedback_of(self.store, task)
+        under = by_parent(related(store, task.conversation)) if task.kind == "root" and not task.parent else None
+        shape = task_shapes(store, [task], self.patience, under)[0]
+        shape["artifacts"] = kept.artifacts_of(store, task)
+        shape["feedback"] = kept.feedback_of(store, task)
         return shape
 
     def call(self, id: str) -> Answer:
