@@ -85,6 +85,13 @@ def test_the_command_says_what_it_did(tmp_path: Path) -> None:
     assert (nowhere.returncode, "there is no store" in nowhere.stderr) == (2, True)
 
 
+def test_a_search_of_a_store_that_nobody_indexed_does_not_say_that_nothing_holds_the_word(tmp_path: Path) -> None:
+    told(opened("sqlite", tmp_path / "one"), seen_stories()).close()
+    command = [sys.executable, "-m", "ramify", "search", "word", "--store", f"sqlite:{tmp_path}/one/store.db"]
+    found = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert "observations cannot be searched yet — a server that runs goes on; without one: ramify serve" in found.stderr
+
+
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
 def test_what_waits_for_the_source_is_copied_as_well(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))

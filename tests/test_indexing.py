@@ -103,7 +103,7 @@ def test_a_rebuild_indexes_anew(store: Sqlite) -> None:
     assert texts(store) == count
 
 
-def test_indexing_goes_on_after_a_failure(store: Sqlite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_indexing_goes_on_after_a_failure(store: Sqlite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Another program holds the index for longer than we wait."""
     monkeypatch.setattr("ramify.indexing.RETRY_SECONDS", 0.01)
     store.search._connection.execute("PRAGMA busy_timeout = 10")
@@ -112,8 +112,9 @@ def test_indexing_goes_on_after_a_failure(store: Sqlite, tmp_path: Path, monkeyp
     indexer = Indexer(store)
     indexer.start()
     indexer.wake()
-    time.sleep(0.1)
+    time.sleep(0.7)  # a look, a fifth of a second of rest, and again
     assert store.search.indexed() == 0
+    assert caplog.text.count("indexing failed") == 1
     other.execute("COMMIT")
     until(lambda: store.search.indexed() == store.seq())
     indexer.close()

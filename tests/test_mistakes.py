@@ -208,6 +208,19 @@ def test_a_port_in_use_is_told(tmp_path: Path, store: str) -> None:
     assert "--port" in line
 
 
+@pytest.mark.parametrize("host", ["192.0.2.7", "no-such-host.invalid"])
+def test_an_address_that_this_machine_does_not_have_is_not_taken_for_one_in_use(tmp_path: Path, store: str, host: str) -> None:
+    status, line = told(tmp_path, "serve", "--store", store, "--host", host, "--port", str(free_port()), "--token", "for-tests-only")
+    assert status == 2
+    assert "this machine has no such address; --host 127.0.0.1" in line
+
+
+@pytest.mark.parametrize("url", ["sqlite:", "sqlite::memory:"])
+def test_what_is_imported_is_never_put_where_it_is_gone_with_the_program(tmp_path: Path, url: str) -> None:
+    status, line = told(tmp_path, "import", "--store", url, str(tmp_path))
+    assert (status, "names no file" in line) == (2, True)
+
+
 def test_a_spool_that_cannot_be_made_is_told_at_the_start(tmp_path: Path, store: str) -> None:
     (tmp_path / "store.db.spool").write_text("in the way")
     status, line = told(tmp_path, "serve", "--store", store, "--port", str(free_port()))

@@ -149,6 +149,7 @@ class Indexer:
         self.busy = busy
         self.worked = worked
         self._looked, self._had_worked, self._loaded = time.monotonic(), 0.0, False
+        self._trouble = ""  # that was told
         self._more = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ramify-index", daemon=True)
@@ -204,13 +205,20 @@ class Indexer:
             self._more.clear()
             try:
                 self._follow()
+                self._trouble = ""
             except StoreDown as problem:  # locked, full: the index may lag, and it goes on where it was
-                log.warning("indexing failed problem=%r; it is tried again", str(problem))
+                self._warn(str(problem))
                 self._again()
             except Exception:
                 log.exception("indexing failed; it is tried again")
                 self._again()
             self._stop.wait(0.2)  # gather: many small transactions cost more than one
+
+    def _warn(self, trouble: str) -> None:
+        """Once, not with every try: a store may be away for hours."""
+        if trouble != self._trouble:
+            log.warning("indexing failed problem=%r; it is tried again until it succeeds", trouble)
+        self._trouble = trouble
 
     def _again(self) -> None:
         self._more.set()

@@ -1,6 +1,7 @@
 """The server process: one port for capture, questions and the live feed, from start to a clean end."""
 
 import asyncio
+import errno
 import gc
 import logging
 import os
@@ -143,10 +144,16 @@ def bound(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG)
     except OSError as problem:
-        raise UserMistake(
-            f"cannot listen on {host}:{port}: {os.strerror(problem.errno) if problem.errno else problem}",
-            "another server may be running there; choose another with --port, or stop it",
-        ) from None
+        why = str(problem.strerror or problem).partition(" (while ")[0]  # what follows says the address again
+        raise UserMistake(f"cannot listen on {host}:{port}: {why}", not_bound(problem)) from None
+
+
+def not_bound(problem: OSError) -> str:
+    if (problem.errno or 0) < 0 or problem.errno == errno.EADDRNOTAVAIL:  # numbers below none are those of looking up a name
+        return "this machine has no such address; --host 127.0.0.1 is the machine itself, --host 0.0.0.0 every address that it has"
+    if problem.errno == errno.EACCES:
+        return "ports below 1024 are for the administrator; choose another with --port"
+    return "another server may be running there; choose another with --port, or stop it"
 
 
 def greeting(ramify: Running, address: str) -> str:

@@ -198,3 +198,12 @@ def test_parquet_is_written_or_the_package_for_it_named(home: Path, tmp_path: Pa
         return
     assert told.returncode == 0, told.stderr
     assert parquet.read_table(tmp_path / "a.parquet").column_names == ["id", "calls", "cost_usd"]
+
+
+def test_a_run_whose_api_could_not_be_reached_says_so_where_one_reads_on(tmp_path: Path) -> None:
+    port = free_port()
+    run = ramify(tmp_path, "run", "--port", str(free_port()), "--anthropic-upstream", f"http://127.0.0.1:{port}", "--", sys.executable, "-c", CLIENT)
+    assert "failed" in run.stdout + run.stderr
+    (task,) = asked(tmp_path, "tasks")["items"]
+    said = ramify(tmp_path, "messages", task["id"])
+    assert "✗ the API refused: 502 api_error: ramify: cannot reach upstream" in said.stdout

@@ -1,13 +1,16 @@
 """`ramify demo`: the whole of it on a throw-away store, without a terminal and beside another server."""
 
+import asyncio
 import os
 import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from ramify.cli.serving import has_screen
+from ramify.demo.agents import listen
 from tests.cli.test_main import environment
 
 FAST = """
@@ -65,3 +68,20 @@ def test_a_browser_is_opened_only_where_it_can_show_itself() -> None:
     assert has_screen({"WAYLAND_DISPLAY": "wayland-0"}, "linux")
     assert not has_screen({}, "linux")
     assert not has_screen({"DISPLAY": ":10", "SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22"}, "linux")
+
+
+async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    line = b'data: {"result": {"task": {"id": "t1"}}}\r\n'
+    writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n" % (len(line), line))
+    await writer.drain()
+    writer.close()
+
+
+def test_an_agent_of_the_demo_that_goes_in_the_middle_leaves_no_trace_of_errors() -> None:
+    async def hear() -> Any:
+        server = await asyncio.start_server(cut, "127.0.0.1", 0)
+        async with server:
+            return await listen(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", "Go", "m1")
+
+    assert asyncio.run(hear()) == {"task": {"id": "t1"}}

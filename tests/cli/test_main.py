@@ -79,6 +79,8 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str], comma
         (["calls", "--kind", "x"], "ramify: --kind must be one of main, subagent, utility, not 'x' — see ramify calls --help"),
         (["serve", "--port", "abc"],
          "ramify: port must be a number from 1 to 65535, not 'abc' — it was set by --port; for example --port 9000"),
+        (["tree", "x", "--foo"], "ramify tree has no option '--foo' — see ramify tree --help"),
+        (["tasks", "--store", "sqlite:"], "ramify: the store 'sqlite:' names no file — use sqlite:PATH, or memory: for a store that is gone with its program"),
         (["tree", "x", "--depht", "2"], "ramify tree has no option '--depht' — see ramify tree --help"),
         (["import", "/nowhere\x1b[31m"], "ramify: there is no file or folder '/nowhere\\x1b[31m' — check the path"),
         (["run"], "ramify run needs a COMMAND — for example ramify run -- claude"),

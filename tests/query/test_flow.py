@@ -92,8 +92,10 @@ def test_what_is_no_task_is_not_found() -> None:
     questions = seen("simple")
     with pytest.raises(NotFound, match="nobody"):
         flow(questions, "nobody")
-    with pytest.raises(NotFound, match="is a conversation, not a task"):
-        flow(questions, questions.conversations()["items"][0]["id"])
+    conversation = questions.conversations()["items"][0]["id"]
+    with pytest.raises(NotFound, match="is a conversation, not a task") as refused:
+        flow(questions, conversation)
+    assert refused.value.hint == f"ramify tree {conversation} leads to its tasks"
 
 
 def imported(tmp_path: Path, protocol: str) -> Questions:

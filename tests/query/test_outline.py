@@ -6,6 +6,7 @@ import pytest
 
 from ramify.acts import correction
 from ramify.ingest import Ingest
+from ramify.query.forest import cut
 from ramify.query.outline import sizes
 from ramify.query.service import Questions
 from tests.story import anthropic_cases, exchanges, told
@@ -19,7 +20,7 @@ def flat(trees: list[dict[str, Any]], depth: int = 0) -> list[tuple[Any, ...]]:
         under = flat(tree["children"], depth + 1)
         usage, link = tree["usage"], tree["link"]
         rows.append((
-            tree["id"], depth, len(under) + 1, tree["title"][:48], tree["status"], usage["calls"], tree["tool_calls"],
+            tree["id"], depth, len(under) + 1, cut(tree["title"], 48), tree["status"], usage["calls"], tree["tool_calls"],
             usage["input"], usage["output"], usage["cost_usd"], link["certainty"] if link else None, tree["flags"],
             None if tree["duration_ms"] is None else int(tree["duration_ms"]),
         ))  # fmt: skip

@@ -20,7 +20,7 @@ import { Loading } from "./ui/Trouble";
 import { Notices } from "./ui/Notices";
 import { Overlays } from "./ui/Overlays";
 import { Theme } from "./ui/Theme";
-import { useNow, useStore } from "./ui/hooks";
+import { useInSight, useNow, useStore } from "./ui/hooks";
 import { useKeys } from "./ui/keyboard";
 import { Link, NavigationProvider, fresh, useNavigation } from "./ui/navigation";
 import { TabsProvider } from "./ui/tabs";
@@ -153,8 +153,9 @@ function Rail() {
   const { view } = useNavigation();
   useStore(gate);
   const current = view.page === "task" ? "runs" : view.page === "conversation" ? "conversations" : view.page === "operation" ? "operations" : view.page;
+  const strip = useInSight<HTMLElement>("[aria-current]", current);
   return (
-    <nav className="rail" aria-label="pages">
+    <nav className="rail" aria-label="pages" ref={strip}>
       {(gate.may("admin") ? [...RAIL, AUDIT] : RAIL).map(([page, words, path]) => (
         <Link key={page} to={fresh({ page })} aria-current={current === page ? "page" : undefined}>
           <svg viewBox="0 0 20 20" width="18" height="18" fill="none" stroke="currentColor" strokeWidth="1.7" strokeLinecap="round" strokeLinejoin="round" aria-hidden="true">

@@ -1,5 +1,6 @@
 """One thing, asked each way: tree, show, messages, flow, subtasks, tools, tool, reasoning, why."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
@@ -16,9 +17,12 @@ from ramify.cli.draw_tool import draw_tool
 from ramify.cli.draw_tree import draw_tree, summary, walk
 from ramify.cli.draw_why import draw_why
 from ramify.cli.parser import Parser, add_filter, add_paging, add_reading, add_tree
+from ramify.cli.safe_text import one_line
 from ramify.cli.session import Part, Session, gather, show_page
+from ramify.cli.words import Record
 from ramify.query.flow import flow as flow_of
 
+MOST_REFUSALS = 20
 WIDEST_PAGE = 120  # beyond it the eye loses the line between a call and its outcome
 
 
@@ -131,7 +135,7 @@ def messages(session: Session) -> int:
             asked.cursor,
         )
         transcript = None if session.output.json else around(store, asked.id, asked.tree, answer["items"])
-    lines = draw_messages(transcript, page_of(session)) if transcript else []
+        lines = [*draw_messages(transcript, page_of(session)), *refusals(store, answer["items"], transcript.tasks, page_of(session))] if transcript else []
     return show_page(session, answer, lines, "nothing was said")
 
 
@@ -148,6 +152,14 @@ def around(store: Opened, id: str, tree: bool, items: list[Any]) -> Transcript:
         found = ask.tasks(ids=[str(asker)])["items"]
         tasks.update({task["id"]: task for task in found})
     return Transcript(items, {tool["call_id"]: tool for tool in tools}, tasks)
+
+
+def refusals(store: Opened, messages: Sequence[Record], tasks: Mapping[str, Record], page: Page) -> list[Text]:
+    """A task that failed because its last call did: nobody said why, but the API did."""
+    told = dict.fromkeys(message.get("task") for message in messages)
+    failed = [id for id in told if tasks.get(id or "", {}).get("status") == "failed"][:MOST_REFUSALS]
+    calls = [call for id in failed for call in store.questions.calls(task=id, status="error", limit=1)["items"]]
+    return [line for call in calls for line in page.prose(Text(f"✗ the API refused: {call['http_status'] or ''} {one_line(call['error'] or '')}", "red"))]
 
 
 def reasoning(session: Session) -> int:

@@ -156,7 +156,7 @@ EVENTS = (
 )
 SEARCH = (
     Column("kind", lambda hit, _: one_line(hit.get("kind") or hit.get("type") or ""), 1, style="magenta"),
-    Column("id", lambda hit, _: one_line(hit.get("id") or hit.get("task") or ""), style="dim"),
+    Column("id", lambda hit, _: one_line(hit.get("id") or hit.get("task") or hit.get("call") or ""), style="dim"),
     Column(
         "text",
         lambda hit, _: one_line(hit.get("snippet") or hit.get("text") or hit.get("title") or ""),

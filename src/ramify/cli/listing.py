@@ -89,6 +89,8 @@ def calls(session: Session) -> int:
         )
     return show(session, columns.CALLS, answer, NOTHING_FITS if any(filters.values()) else NOTHING_YET)
 
+A_FEW = 100  # a moment's worth, or what the command line noted of itself
+
 
 def search(session: Session) -> int:
     text = session.arguments.filter
@@ -98,6 +100,9 @@ def search(session: Session) -> int:
             session.arguments.limit,
             session.arguments.cursor,
         )
+    missing = answer["seq"] - answer["indexed"]
+    if answer["indexing"] and missing > A_FEW:
+        session.output.say(f"{missing:,} of {answer['seq']:,} observations cannot be searched yet — a server that runs goes on; without one: ramify serve")
     hint = "try fewer or other words" if answer["indexing"] else f"the store is encrypted, and what came since is not indexed unless {INDEX_VARIABLE}=yes"
     return show(session, columns.SEARCH, answer, f"nothing holds {text!r} — {hint}")
 

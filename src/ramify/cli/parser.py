@@ -85,7 +85,7 @@ class Parser(argparse.ArgumentParser):
 def nearest(word: str, known: Sequence[str], otherwise: str) -> str:
     """Dashes do not count: they would make any two options alike."""
     bare = {one.lstrip("-"): one for one in known}
-    found = get_close_matches(word.lstrip("-"), bare, 1, 0.5)
+    found = get_close_matches(word.lstrip("-"), bare, 1, 0.6)  # one of three letters that is right says nothing
     return f"did you mean {bare[found[0]]}?" if found else f"see {otherwise}"
 
 

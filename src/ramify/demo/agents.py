@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -103,8 +103,9 @@ class Agent:
         work.listeners.append(heard)
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
         await response.prepare(request)
-        while (event := await heard.get()) is not None:
-            await response.write(b"data: " + json.dumps({"jsonrpc": "2.0", "id": id, "result": event}).encode() + b"\r\n\r\n")
+        with suppress(ConnectionError):  # somebody ends the demo while it plays
+            while (event := await heard.get()) is not None:
+                await response.write(b"data: " + json.dumps({"jsonrpc": "2.0", "id": id, "result": event}).encode() + b"\r\n\r\n")
         return response
 
     # -- what it does --------------------------------------------------------------------------------------------------
@@ -178,12 +179,13 @@ async def listen(address: str, words: str, id: str, begun: "asyncio.Future[str] 
     message = {"messageId": id, "role": "ROLE_USER", "parts": [{"text": words}]}
     call = {"jsonrpc": "2.0", "id": id, "method": "SendStreamingMessage", "params": {"message": message}}
     last: Json = {}
-    async with aiohttp.ClientSession() as http, http.post(address, json=call, headers=HEADERS) as response:
-        async for line in response.content:
-            if line.startswith(b"data:"):
-                last = json.loads(line[5:])["result"]
-                if begun is not None and not begun.done():
-                    begun.set_result(last["task"]["id"])
+    with suppress(aiohttp.ClientError):  # the same: nobody is told, for nobody is left
+        async with aiohttp.ClientSession() as http, http.post(address, json=call, headers=HEADERS) as response:
+            async for line in response.content:
+                if line.startswith(b"data:"):
+                    last = json.loads(line[5:])["result"]
+                    if begun is not None and not begun.done():
+                        begun.set_result(last["task"]["id"])
     return last
 
 

@@ -20,6 +20,11 @@ Cells = tuple[Any, ...]
 Endings = dict[tuple[str, str], str]
 
 
+def cut(title: str, longest: int) -> str:
+    """What was cut says so."""
+    return title if len(title) <= longest else title[: longest - 1] + "…"
+
+
 class Forest:
     """With very many tasks, memory is what takes time: each is looked at once, while it is at hand, and let go."""
 
@@ -78,7 +83,7 @@ class Forest:
         agent = task.agent_type or ("" if task.agent.startswith("@") else task.agent)
         cost = usage.cost_nano / 1e9 if usage.cost_nano and not usage.unpriced else usage.cost_usd
         return (
-            task.id, task.title[:TITLE], self.agents.setdefault(agent, len(self.agents)), word, task.opened, closed,
+            task.id, cut(task.title, TITLE), self.agents.setdefault(agent, len(self.agents)), word, task.opened, closed,
             usage.calls, task.tool_calls, usage.input, usage.output, usage.cache_read + usage.cache_write, cost, None if link is None else link.certainty,
         )  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any
 from ramify.model.entity import Conversation, Task
 from ramify.model.moment import iso
 from ramify.query.flags import Patience
-from ramify.query.forest import CELLS, OPENED, STATUS, TITLE, Forest
+from ramify.query.forest import CELLS, OPENED, STATUS, TITLE, Forest, cut
 from ramify.query.related import related
 from ramify.storage.base import Store
 
@@ -52,7 +52,7 @@ def columns(
     return cells | {
         "depth": depths,
         "size": size,
-        "title": [title[:longest] for title in cells["title"]],
+        "title": [cut(title, longest) for title in cells["title"]],
         "status": [LETTERS[word] for word in cells["status"]],
         "start": [(at - first) // 1000 for at in opened],
         "ms": [max(0, end - at) // 1000 if end else None for end, at in zip(closed, opened, strict=True)],

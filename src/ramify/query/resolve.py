@@ -9,7 +9,7 @@ PREFIXES = {"call_": "calls", "task_": "tasks", "tool_": "tools", "conv_": "conv
 NAMES = {
     "calls": "call", "tasks": "task", "tools": "tool call", "conversations": "conversation", "operations": "operation",
 }  # fmt: skip
-
+SHOWN_BY = {"calls": "show", "tasks": "tree", "tools": "tool", "conversations": "tree", "operations": "tree"}
 
 Found = list[tuple[str, Entity]]
 """Tables and rows. Each is loaded once: on a server every look is a journey."""
@@ -29,7 +29,7 @@ def resolve(store: Store, id: str, tables: tuple[str, ...] = ("tasks", "conversa
     table, row = rows[0]
     if table not in tables:
         wanted = " or ".join(NAMES[one] for one in tables)
-        raise NotFound(f"{id!r} is a {NAMES[table]}, not a {wanted}")
+        raise NotFound(f"{id!r} is a {NAMES[table]}, not a {wanted}", f"ramify {SHOWN_BY[table]} {row.id} leads to its tasks")
     return table, row
 
 

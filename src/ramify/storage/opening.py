@@ -28,10 +28,18 @@ def open_engine(url: str, create: bool, busy_seconds: float) -> Store:
         return open_server(url, busy_seconds)
     if not url.startswith("sqlite:"):
         raise UserMistake(f"no engine for the store {shown(url)!r}", "use sqlite:PATH, postgresql://HOST/DATABASE, clickhouse://HOST/DATABASE or memory:")
-    path = Path(url.removeprefix("sqlite:")).expanduser()
+    path = Path(named_file(url)).expanduser()
     if not create and not path.exists():
         raise UserMistake(f"there is no store at {path}", "capture something first: ramify run COMMAND, or ramify import FILE")
     return open_sqlite(url, busy_seconds)
+
+
+def named_file(url: str) -> str:
+    """SQLite takes no name, and one of its own, for a database that is gone with the connection: what came in would be, too."""
+    path = url.removeprefix("sqlite:")
+    if path in ("", ":memory:"):
+        raise UserMistake(f"the store {url!r} names no file", "use sqlite:PATH, or memory: for a store that is gone with its program")
+    return path
 
 
 def open_server(url: str, busy_seconds: float) -> Store:

@@ -49,7 +49,7 @@ def explained(error: Exception) -> web.Response | None:
             return failure(error.status, error.code, error.message, error.hint)
         case NotFound():
             return failure(
-                404, "not_found", said(error), "Check the id; any id of its own protocol works, too"
+                404, "not_found", said(error), error.hint or "Check the id; any id of its own protocol works, too"
             )
         case Ambiguous():
             hint = "Use one of the candidates' ids, or the exact form protocol:kind:value"

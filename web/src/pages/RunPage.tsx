@@ -4,7 +4,7 @@ import type { Subject } from "../api/client";
 import { api } from "../api/client";
 import { feed } from "../api/live";
 import { home, source } from "../api/source";
-import type { Task } from "../api/types.gen";
+import type { Call, Task } from "../api/types.gen";
 import { count } from "../state/format";
 import { Run } from "../state/run";
 import { NO_PROMPT } from "../state/sources";
@@ -27,7 +27,7 @@ import { ToolsPane } from "../panes/ToolsPane";
 import { Transcript } from "../panes/Transcript";
 import { Unresolved, isUnresolved } from "../panes/Unresolved";
 import { Loading, Trouble } from "../ui/Trouble";
-import { useAnswer, useStore } from "../ui/hooks";
+import { useAnswer, useInSight, useStore } from "../ui/hooks";
 import { useKeys } from "../ui/keyboard";
 import { Link, conversationView, fresh, taskView, useNavigation } from "../ui/navigation";
 import { useTabs } from "../ui/tabs";
@@ -63,6 +63,7 @@ export function RunPage({ subject, id }: { subject: Subject; id: string }) {
     live: () => run.hold(!run.paused),
     close: () => adjust({ selected: null }),
   });
+  const strip = useInSight<HTMLDivElement>("[aria-selected=true]", view.tab);
   if (run.error?.status === 404) return <NotFound what={id} />;
   if (run.error && !run.tree) return <Trouble error={run.error} again={() => void run.load()} />;
   return (
@@ -71,7 +72,7 @@ export function RunPage({ subject, id }: { subject: Subject; id: string }) {
       <RunHeader run={run} task={task.value} conversation={conversation.value} title={title || (subject === "conversation" ? "Conversation" : "")} />
       <Notices run={run} />
       {!source.saved && task.value && isUnresolved(task.value) && <Unresolved task={task.value} again={task.again} />}
-      <div className="view-tabs" role="tablist" aria-label="ways to see this run">
+      <div ref={strip} className="view-tabs" role="tablist" aria-label="ways to see this run">
         {SHOWN().map((one) => (
           <button key={one} id={`tab-${one}`} type="button" role="tab" aria-selected={view.tab === one} aria-controls="view" onClick={() => go({ tab: one, kind: "", status: "" })}>
             {WORDS[one]}
@@ -125,8 +126,23 @@ function Calls({ run }: { run: Run }) {
   if (calls.error) return <Trouble error={calls.error} again={calls.again} />;
   return (
     <section className="pane" aria-label="calls">
+      {calls.value && <Others run={run} own={calls.value.items} />}
       {calls.value ? <CallsTable calls={calls.value.items} /> : <Loading />}
     </section>
+  );
+}
+
+/** A task's own calls are listed; those of what it gave away are counted in its head, and stand with the others of the conversation. */
+function Others({ run, own }: { run: Run; own: Call[] }) {
+  const root = run.subject === "task" ? run.tree?.nodes.get(run.id) : undefined;
+  const others = (root?.sums.calls ?? 0) - (root?.calls ?? 0);
+  const conversation = own[0]?.conversation;
+  if (others <= 0) return null;
+  return (
+    <p className="faint lead-in">
+      Its own; {count(others, "further call")} {others === 1 ? "belongs" : "belong"} to its sub-tasks{conversation && !source.saved ? ": " : "."}
+      {conversation && !source.saved && <Link to={{ ...conversationView(conversation), tab: "calls" }}>all calls of the conversation</Link>}
+    </p>
   );
 }
 

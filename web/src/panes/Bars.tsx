@@ -26,7 +26,7 @@ export function Bar({ node, window, now, thin = false, words = !thin }: BarPrope
       {!thin && waits.slice(0, 50).map((one) => <i key={one.left} className="bar waits" style={{ left: `${one.left}%`, width: `${one.width}%` }} />)}
       {words && (
         <span className="bar-words" style={place.left + place.width > 80 ? { right: `${100 - place.left}%` } : { left: `${place.left + place.width}%` }}>
-          <Elapsed start={node.start} end={node.end} running={node.status === "working"} />
+          <Elapsed node={node} />
         </span>
       )}
     </>

@@ -3,12 +3,13 @@ import { useState } from "react";
 import { api } from "../api/client";
 import { source } from "../api/source";
 import type { Conversation, Task } from "../api/types.gen";
-import { count, duration, grouped, money, tokens } from "../state/format";
+import { clock, count, duration, grouped, money, tokens } from "../state/format";
 import { sentence, share, told } from "../state/meter";
 import type { Run } from "../state/run";
 import { NO_PROMPT, WAITING } from "../state/sources";
 import { firstLine } from "../state/text";
-import { delegatedCost, ownCost, span } from "../state/tree";
+import { delegatedCost, lasted, ownCost, span } from "../state/tree";
+import type { Tab } from "../state/view";
 import { stalls } from "../state/waits";
 import { Cancel } from "./Asking";
 import { Export } from "./Export";
@@ -20,6 +21,8 @@ import { Copy } from "../ui/Text";
 import { useAnswer, useNow, useStore } from "../ui/hooks";
 import { Link, conversationView, fresh, taskView, useNavigation } from "../ui/navigation";
 
+const MOST_WAITS = 3;
+
 interface Properties {
   run: Run;
   task: Task | null;
@@ -29,7 +32,7 @@ interface Properties {
 
 export function RunHeader({ run, task, conversation, title }: Properties) {
   useStore(run);
-  const { adjust } = useNavigation();
+  const { adjust, go } = useNavigation();
   const roots = run.tree?.roots ?? [];
   const working = roots.some((root) => root.sums.working > 0);
   const now = useNow(working);
@@ -76,15 +79,24 @@ export function RunHeader({ run, task, conversation, title }: Properties) {
       {run.tree && <Figures run={run} now={now} />}
       {run.tree && <Meter id={run.id} version={run.tree?.nodes.size ?? 0} working={working} />}
       {run.tree && <RunFindings id={run.id} tasks={run.tree.nodes.size} working={working} />}
-      {waits.slice(0, 3).map((wait) => (
+      {waits.slice(0, MOST_WAITS).map((wait) => (
         <p key={wait.node.id} className="stall" role="status">
           <button type="button" className="quiet" onClick={() => adjust({ selected: `task:${wait.node.id}` })}>
             {firstLine(wait.node.title, 60)}
           </button>{" "}
+          {wait.node.agent && `(${firstLine(wait.node.agent, 30)}) `}
           has been silent for {duration(wait.silent)}
           {wait.above > 0 && `; ${count(wait.above, "task")} above ${wait.above === 1 ? "waits" : "wait"} for it`}
         </p>
       ))}
+      {waits.length > MOST_WAITS && (
+        <p className="stall">
+          <button type="button" className="quiet" onClick={() => go({ tab: "tree", words: "stalled" })}>
+            {count(waits.length - MOST_WAITS, "more task")}
+          </button>{" "}
+          {waits.length - MOST_WAITS === 1 ? "is" : "are"} silent as well
+        </p>
+      )}
     </header>
   );
 }
@@ -102,26 +114,38 @@ function Figures({ run, now }: { run: Run; now: number }) {
   const known = roots.some((node) => node.sums.calls || node.sums.cost); // of agents whose models nobody saw, nobody knows what they cost
   const paid = (pick: (node: (typeof roots)[number]) => number | null) => money(known ? sum(pick) : null);
   const all = sum((node) => node.sums.tasks - 1) ?? 0;
+  const unseen = roots.length > 0 && roots.every((node) => node.sums.tasks === 1 && lasted(node, now) === null);
   const done = sum((node) => node.sums.done - (node.end !== null ? 1 : 0)) ?? 0;
   return (
     <dl className="triple">
-      <Figure name="time" value={duration((open ? now : to) - from)} />
-      <Figure name="sub-tasks" value={all ? `${done}/${all}` : "none"} />
-      <Figure name="model calls" value={String(sum((node) => node.sums.calls) ?? 0)} />
-      <Figure name="tools" value={String(sum((node) => node.sums.tools) ?? 0)} />
-      <Figure name="tokens" value={known ? tokens(sum((node) => node.sums.tokens) ?? 0) : "—"} />
-      <Figure name="own cost" value={paid(ownCost)} />
-      <Figure name="delegated" value={paid(delegatedCost)} />
-      <Figure name="whole tree" value={paid((node) => node.sums.cost)} />
+      <Figure name="asked" value={from ? clock(new Date(from).toISOString()) : "—"} />
+      <Figure name="time" value={unseen ? "—" : duration((open ? now : to) - from)} tab="timeline" />
+      <Figure name="sub-tasks" value={all ? `${done}/${all}` : "none"} tab="tree" />
+      <Figure name="model calls" value={String(sum((node) => node.sums.calls) ?? 0)} tab="calls" />
+      <Figure name="tools" value={String(sum((node) => node.sums.tools) ?? 0)} tab="tools" />
+      <Figure name="tokens" value={known ? tokens(sum((node) => node.sums.tokens) ?? 0) : "—"} tab="calls" />
+      <Figure name="own cost" value={paid(ownCost)} tab="calls" />
+      <Figure name="delegated" value={paid(delegatedCost)} tab="tree" />
+      <Figure name="whole tree" value={paid((node) => node.sums.cost)} tab="tree" />
     </dl>
   );
 }
 
-function Figure({ name, value }: { name: string; value: string }) {
+/** Each leads to what it counts. */
+function Figure({ name, value, tab }: { name: string; value: string; tab?: Tab }) {
+  const { go } = useNavigation();
   return (
     <div>
       <dt>{name}</dt>
-      <dd>{value}</dd>
+      <dd>
+        {tab ? (
+          <button type="button" className="figure-link" title={`see it in: ${tab}`} onClick={() => go({ tab, kind: "", status: "" })}>
+            {value}
+          </button>
+        ) : (
+          value
+        )}
+      </dd>
     </div>
   );
 }

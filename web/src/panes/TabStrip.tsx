@@ -8,7 +8,7 @@ import { keptProtocol } from "../state/kept";
 import { firstLine } from "../state/text";
 import { duration } from "../state/format";
 import { Status } from "../ui/Marks";
-import { useNow } from "../ui/hooks";
+import { useInSight, useNow } from "../ui/hooks";
 import { Link, fresh, taskView, useNavigation } from "../ui/navigation";
 import { useTabs } from "../ui/tabs";
 import { IN_FRONT, useChildTabs } from "./childTabs";
@@ -24,6 +24,7 @@ export function TabStrip() {
   const tasks = useTabTasks(tabs.map((tab) => tab.id));
   useChildTabs();
   const [closing, ask] = useState<string | null>(null);
+  const strip = useInSight<HTMLUListElement>(".current", `${view.id} ${tabs.length}`);
   if (!tabs.length) return null;
   const roots = [...new Set(tabs.map((tab) => tab.root))];
   const states = new Map([...tasks].map(([id, task]) => [id, { status: task.status, waiting: task.progress?.waiting ?? 0 }]));
@@ -43,11 +44,11 @@ export function TabStrip() {
   };
   return (
     <nav className="tabs" aria-label="open tasks">
-      <ul>
+      <ul ref={strip}>
         {tabs.map((tab) => (
           <li key={tab.id} className={`hue-${roots.indexOf(tab.root) % HUES}${tab.id === view.id ? " current" : ""}${tab.parent && tabs.some((one) => one.id === tab.parent) ? " child" : ""}`}>
             <Link to={taskView(tab.id)} aria-current={tab.id === view.id ? "page" : undefined}>
-              <Status status={tasks.get(tab.id)?.status ?? tab.status} /> {firstLine(tab.title, 32)}
+              <Status status={tasks.get(tab.id)?.status ?? tab.status} /> <span className="tab-title">{firstLine(tab.title, 32)}</span>
               <TabProgress task={tasks.get(tab.id)} />
               {badged.has(tab.id) && (
                 <span className="badge" title="somebody is waited for">

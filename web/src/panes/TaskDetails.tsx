@@ -37,7 +37,7 @@ export function TaskDetails({ id }: { id: string }) {
       {task.prompt ? <Prompt text={task.prompt} author={task.prompt_author ?? "unknown"} /> : <p className="faint">Its prompt was not seen: no source showed it.</p>}
       <h3>Time</h3>
       <p>
-        {clock(task.opened)} – {task.closed ? clock(task.closed) : "now"} ({duration(task.duration_ms)})
+        {clock(task.opened)} – {task.closed ? clock(task.closed) : task.status === "unknown" ? "nobody knows" : "now"} ({duration(task.duration_ms)})
       </p>
       <UsageTable own={task.usage} tree={task.tree_usage} />
       <RefList refs={task.refs} id={task.id} />

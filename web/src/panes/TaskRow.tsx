@@ -5,7 +5,8 @@ import type { Row } from "../state/rows";
 import { tally } from "../state/rows";
 import { certaintyOf } from "../state/status";
 import { NO_PROMPT, WAITING } from "../state/sources";
-import { treeCost } from "../state/tree";
+import type { Node } from "../state/tree";
+import { lasted, treeCost } from "../state/tree";
 import { firstLine } from "../state/text";
 import { CertaintyMark, Flags, Progress, Status } from "../ui/Marks";
 import { rowId } from "../ui/Virtual";
@@ -125,9 +126,9 @@ function FoldWords({ row }: { row: Row & { kind: "fold" } }) {
 }
 
 /** Times of running tasks grow; those of others stand. */
-export function Elapsed({ start, end, running }: { start: number; end: number | null; running: boolean }) {
-  const now = useNow(running);
-  return <>{duration((end ?? (running ? now : start)) - start)}</>;
+export function Elapsed({ node }: { node: Node }) {
+  const now = useNow(node.status === "working");
+  return <>{duration(lasted(node, now))}</>;
 }
 
 export function Figures({ row }: { row: Row }) {
@@ -137,7 +138,7 @@ export function Figures({ row }: { row: Row }) {
     <>
       <span className="figure tools">{node.tools || ""}</span>
       <span className="figure time">
-        <Elapsed start={node.start} end={node.end} running={node.status === "working"} />
+        <Elapsed node={node} />
       </span>
       <span className="figure cost">{money(node.cost)}</span>
       <span className="figure cost faint">{node.children.length ? money(treeCost(node)) : ""}</span>

@@ -4,6 +4,7 @@ import type { Task } from "../api/types.gen";
 import { clock, count, duration, money } from "../state/format";
 import type { Run } from "../state/run";
 import { Telling } from "../state/telling";
+import { lasted } from "../state/tree";
 import { NO_PROMPT, WAITING, roleWords } from "../state/sources";
 import { firstLine, peek } from "../state/text";
 import type { Item, ToolUse } from "../state/transcript";
@@ -247,7 +248,7 @@ function Card({ tool, child, run, depth, select }: CardProperties) {
   const open = view.toggled.includes(id) && depth < DEEPEST;
   const status = node?.status ?? child?.status ?? "unknown";
   const now = useNow(status === "working");
-  const took = node ? (node.end ?? (status === "working" ? now : node.active)) - node.start : null;
+  const took = node ? lasted(node, now) : null;
   const asked = (tool.input as { prompt?: string } | null)?.prompt ?? child?.prompt ?? "";
   return (
     <article className={`turn card${view.selected === `task:${id}` ? " selected" : ""}`} data-selects={`task:${id}`} aria-label={`sub-task ${child?.title ?? ""}`}>
@@ -273,7 +274,7 @@ function Card({ tool, child, run, depth, select }: CardProperties) {
           <span>
             {[
               ...(node.tools || node.calls ? [count(node.tools, "tool")] : []),
-              duration(took),
+              ...(took === null ? [] : [duration(took)]),
               ...(node.sums.calls ? [money(node.sums.cost)] : []),
               ...(node.sums.tasks > 1 ? [count(node.sums.tasks - 1, "sub-task")] : []),
             ].join(" · ")}

@@ -10,7 +10,9 @@ export function duration(milliseconds: number | null): string {
   if (seconds < 60) return `${Math.round(seconds)} s`;
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes} m ${String(Math.floor(seconds % 60)).padStart(2, "0")} s`;
-  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} m`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ${String(minutes % 60).padStart(2, "0")} m`;
+  return `${Math.floor(hours / 24)} d ${String(hours % 24).padStart(2, "0")} h`;
 }
 
 /** Everything that was read and written, from the cache and to it as well: what every list, filter and sum means by tokens. */
@@ -40,7 +42,7 @@ export function age(moment: string | null, now: number): string {
   if (seconds < 60) return `${Math.floor(seconds)} s ago`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} m ago`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`;
-  return new Date(moment).toISOString().slice(0, 10);
+  return day(new Date(moment));
 }
 
 /** The day and the minute. */
@@ -48,8 +50,15 @@ export function dated(moment: string | null): string {
   return moment ? new Date(moment).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", hour12: false }) : "—";
 }
 
-export function clock(moment: string | null): string {
-  return moment ? new Date(moment).toLocaleTimeString(undefined, { hour12: false }) : "—";
+const two = (number: number): string => String(number).padStart(2, "0");
+const day = (at: Date): string => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+
+/** The reader's own time of day; with the date where that is not today. */
+export function clock(moment: string | null, now = Date.now()): string {
+  if (!moment) return "—";
+  const at = new Date(moment);
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+  return day(at) === day(new Date(now)) ? time : `${day(at)} ${time}`;
 }
 
 /** 30,000. By hand: the browser's own way costs 30 ms when it is first used, which is before the first rows are drawn. */

@@ -3,7 +3,7 @@ import type { Task } from "../api/types.gen";
 import { skeleton, task } from "./fixtures";
 import { tally, visibleRows } from "./rows";
 import type { Tree } from "./tree";
-import { applyChange, buildTree, delegatedCost, pathTo, sumUp, treeCost, walk } from "./tree";
+import { applyChange, buildTree, delegatedCost, lasted, pathTo, sumUp, treeCost, walk } from "./tree";
 
 const ids = (tree: Tree) => [...tree.roots, ...tree.unattached].flatMap((root) => [...walk(root)].map((node) => node.id));
 const shape = (tree: Tree) => visibleRows(tree, { below: null, toggled: new Set(), focus: null, words: "" }).map((row) => `${row.depth}${row.id}`);
@@ -17,6 +17,16 @@ test("a run that began inside another's shell is a root of its own conversation 
   const above = buildTree(skeleton([["a", 0]]), "conv");
   applyChange(above, { task: child });
   expect(above.roots[0]?.children.map((node) => node.id)).toEqual(["b"]);
+});
+
+test("what was named and never shown took no time that anybody knows; what waits took the time until it began to", () => {
+  const tree = buildTree(skeleton([["a", 0, { status: "w" }]]), null);
+  const node = tree.nodes.get("a")!;
+  expect(lasted(node, node.start + 3000)).toBe(3000);
+  Object.assign(node, { status: "unknown", end: null, active: node.start });
+  expect(lasted(node, node.start + 3000)).toBe(null);
+  Object.assign(node, { status: "input-required", active: node.start + 2000 });
+  expect(lasted(node, node.start + 9000)).toBe(2000);
 });
 
 describe("a tree", () => {

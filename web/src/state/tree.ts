@@ -279,6 +279,13 @@ function sumNode(node: Node): void {
   node.sums = sums;
 }
 
+/** How long it took, or has taken so far. Null of what was named and never shown: nobody saw it at work. */
+export function lasted(node: Node, now: number): number | null {
+  if (node.end !== null) return node.end - node.start;
+  if (node.status === "unknown" && node.active === node.start) return null;
+  return (node.status === "working" ? now : node.active) - node.start;
+}
+
 /** Null where a call has no price. Where no call was seen there is nothing to add. */
 export const ownCost = (node: Node): number | null => node.cost ?? (node.calls ? null : 0);
 

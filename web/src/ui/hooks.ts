@@ -1,5 +1,5 @@
 /** The few hooks that tie plain state to drawing. */
-import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 import { ApiError } from "../api/client";
 import type { Observable } from "../state/store";
 
@@ -61,6 +61,19 @@ export function useAnswer<Value>(ask: (() => Promise<Value>) | null, key: string
 
 export function asApiError(error: unknown): ApiError {
   return error instanceof ApiError ? error : new ApiError(0, "bug", String(error), "This is our bug");
+}
+
+/** A strip that is wider than the screen, scrolled sideways so far that what is current in it can be seen. */
+export function useInSight<Kind extends HTMLElement>(current: string, key: string): React.RefObject<Kind | null> {
+  const strip = useRef<Kind>(null);
+  useLayoutEffect(() => {
+    const room = strip.current?.getBoundingClientRect();
+    const its = strip.current?.querySelector(current)?.getBoundingClientRect();
+    if (!room || !its || !strip.current) return;
+    if (its.left < room.left) strip.current.scrollLeft -= room.left - its.left;
+    else if (its.right > room.right) strip.current.scrollLeft += its.right - room.right;
+  }, [current, key]);
+  return strip;
 }
 
 /** The size of an element, followed. */
