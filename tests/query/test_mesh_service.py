@@ -6,7 +6,7 @@ import pytest
 
 from ramify.query import Ambiguous, NotFound, TaskQueryService
 from tests import story
-from tests.mesh_story import Mesh, data, model_answered, model_asked
+from tests.mesh_story import Mesh, data, model_answered, model_asked, returned, started
 from tests.test_mesh_cases import lines, observed, told
 
 
@@ -64,3 +64,37 @@ def test_an_id_that_fits_several_calls_names_them_and_an_unknown_one_is_not_foun
     with pytest.raises(NotFound):
         asked.get_subtasks("nobody")
     assert asked.get_subtasks("t") == []
+
+
+def test_a_call_whose_decision_nobody_saw_has_no_reasoning_of_another_turn() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", data(type="agent_progress_update", status_text="looking"))
+    mesh.say("t", started("c", "look"))
+    mesh.say("t", returned("c", "look", 1))
+    asked = TaskQueryService(mesh.told())
+    assert [block.text for block in asked.get_reasoning_for_task("t")] == ["looking"]
+    assert asked.get_tool_call_with_io("c").reasoning == []
+
+
+def test_a_thought_belongs_to_the_turn_that_it_came_before_also_where_nobody_saw_that_begin() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", data(type="thinking_content", content="Hm. "), data(type="thinking_content", content="", is_complete=True))
+    mesh.say("t", model_answered(("c", "look", {}), text="I look."))
+    mesh.say("t", data(type="thinking_content", content="And now?"))
+    mesh.say("t", model_answered(("d", "taste", {})))
+    asked = TaskQueryService(mesh.told())
+    assert [[block.text for block in asked.get_tool_call_with_io(call).reasoning] for call in "cd"] == [["Hm. ", "I look."], ["And now?"]]
+
+
+def test_a_task_that_waits_for_input_has_not_ended_and_its_flow_says_so() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.end("t", "Which one?", state="input-required")
+    asked = TaskQueryService(mesh.told()).get_complete_task_flow("t")
+    assert [(event["kind"], event["text"]) for event in asked.timeline] == [("request", "do it"), ("message", "Which one?")]
+    mesh.end("t", "Done")
+    told = TaskQueryService(mesh.told()).get_complete_task_flow("t")
+    assert [event["text"] for event in told.timeline if event["kind"] == "end"] == ["Done"]
+    assert told.final_text == "Done"

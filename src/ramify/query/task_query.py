@@ -56,7 +56,7 @@ class TaskQueryService:
         tool = self._tool(call_id, self.questions.task(task_id)["id"] if task_id is not None else None)
         names = self._names([tool])
         blocks = self.questions.reasoning(tool["task"], limit=0)["items"] if tool["task"] else []
-        turn = [reasoning_block(block, names) for block in blocks if block["call"] == tool["call"]]
+        turn = [reasoning_block(block, names) for block in blocks if tool["call"] and block["call"] == tool["call"]]
         plain = tool_call(tool, names)
         return ToolCallWithIO(
             **vars(plain), input=plain.args, output=plain.result, output_text=result_text(plain.result),
