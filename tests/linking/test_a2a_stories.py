@@ -457,6 +457,30 @@ def test_reading_the_same_again_does_not_end_a_stall_and_news_do() -> None:
     assert (answer.task("t")["status"], answer.row("t").flags) == ("failed", ())
 
 
+def test_a_stream_that_brought_no_time_can_break_as_well() -> None:
+    wire = Wire()
+    line = begin(wire, "a", "t")
+    watcher = wire.connect("a").ask("tasks/resubscribe", {"id": "t"}).open()
+    line.cut("client")
+    said = wire.stamp()
+    chunks(watcher, "t", "1")
+    watcher.cut()
+    assert tell(wire).row("t").flags == ("stalled",)
+    wire.connect("a").ask("GetTask", {"id": "t"}).answer(task("t", state="WORKING", time=said))
+    assert tell(wire).row("t").flags == ()
+
+
+def test_a_question_has_the_form_that_came_with_it_and_no_other() -> None:
+    wire = Wire()
+    line = begin(wire, "a", "t")
+    line.status("t", "WORKING", message("on it", "w", metadata={"n": 1})).status("t", "INPUT_REQUIRED", message("fill in", "q1", metadata={"schema": {"type": "object"}}))
+    assert tell(wire).task("t")["native"]["question"] == {"schema": {"type": "object"}}
+    wire.connect("a").ask("ListTasks", {}).answer({"tasks": [task("t", state="INPUT_REQUIRED")]})
+    assert tell(wire).task("t")["native"]["question"] == {"schema": {"type": "object"}}
+    line.status("t", "WORKING").status("t", "INPUT_REQUIRED", message("in your own words?", "q2"))
+    assert "question" not in tell(wire).task("t")["native"]
+
+
 def test_an_event_behind_the_end_is_late() -> None:
     wire = Wire()
     begin(wire, "a", "t").status("t", "COMPLETED").chunk("t", artifact("r", "too late"))

@@ -44,7 +44,7 @@ def native_of(facts: Facts, title: str) -> dict[str, Any]:
         found["referencedWorkflow"] = title
     if facts.metadata is not None:
         found["metadata"] = msgspec.json.decode(facts.metadata.value)
-    if facts.asked is not None and facts.status()[0] in INTERRUPTED:
+    if facts.asked is not None and facts.asked.value and facts.status()[0] in INTERRUPTED:
         found["question"] = msgspec.json.decode(facts.asked.value)
     return found
 
