@@ -318,6 +318,20 @@ def test_of_two_that_name_a_child_the_first_keeps_it() -> None:
     assert answer.candidates("kid") == [("two", "another task named it first")]
 
 
+def test_a_request_that_an_agent_takes_for_a_task_that_was_there_has_not_made_it() -> None:
+    wire = Wire()
+    opened = wire.stamp()
+    begin(wire, "a", "t").status("t", "INPUT_REQUIRED").end()
+    begin(wire, "a", "boss", context="other")
+    begin(wire, "a", "t", "go on", refs=["boss"])  # no task id: the agent knows it by its context
+    answer = tell(wire)
+    assert (answer.parent("t"), answer.refers("t"), answer.task("t")["prompt"]) == (None, ["boss"], "do it")
+    wire.frames = wire.frames[1:]  # who asked first was not heard
+    answer = tell(wire)
+    assert (answer.parent("t"), answer.refers("t"), answer.task("t")["opened"][:19]) == (None, ["boss"], opened[:19])
+    assert answer.task("t")["opened"] < answer.task("boss")["opened"]
+
+
 def test_a_message_that_goes_on_with_a_task_only_refers() -> None:
     wire = Wire()
     begin(wire, "a", "p")
