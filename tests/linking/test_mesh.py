@@ -362,10 +362,13 @@ def test_a_cancel_request_finds_a_task_whose_id_lost_its_beginning() -> None:
     mesh.ask("b_77", "Baker", parent="t", call="d")
     mesh.cancel("77", "Cook")
     mesh.cancel("nobody", "Cook")
+    mesh.ask("x0123456789", "Cook", parent="t", call="e")
+    mesh.cancel("0123456789", "Cook")
+    mesh.cancel("0123456789", "Baker")
     ask = mesh.told()
     notes = [row for row in ask.store.docs("notes") if getattr(row, "kind", "") == "cancel_request"]
-    assert sorted(getattr(note, "task", "") for note in notes) == sorted([ask.task("a2a_subtask_77")["id"], ""])
-    assert len(ask.tasks()["items"]) == 3
+    assert sorted(getattr(note, "task", "") for note in notes) == sorted([ask.task("a2a_subtask_77")["id"], ask.task("x0123456789")["id"], "", ""])
+    assert len(ask.tasks()["items"]) == 4
 
 
 def test_tokens_of_a_tool_are_a_call_of_their_own_and_a_response_alone_counts() -> None:
