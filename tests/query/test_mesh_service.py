@@ -98,3 +98,28 @@ def test_a_task_that_waits_for_input_has_not_ended_and_its_flow_says_so() -> Non
     told = TaskQueryService(mesh.told()).get_complete_task_flow("t")
     assert [event["text"] for event in told.timeline if event["kind"] == "end"] == ["Done"]
     assert told.final_text == "Done"
+
+
+def test_a_task_ends_once_however_often_it_is_said() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.end("t", "stopped", state="canceled")
+    mesh.end("t", "done all the same")
+    flow = TaskQueryService(mesh.told()).get_complete_task_flow("t")
+    assert [(event["text"], event["status"]) for event in flow.timeline if event["kind"] == "end"] == [("stopped", "canceled")]
+    assert [event["text"] for event in flow.timeline if event["kind"] == "message"] == ["stopped", "done all the same"]
+    mesh.ask("t", "Chef", "again")
+    flow = TaskQueryService(mesh.told()).get_complete_task_flow("t")
+    assert (flow.open_items, [event for event in flow.timeline if event["kind"] == "end"]) == (["t"], [])
+
+
+def test_a_flow_names_tasks_and_calls_as_the_mesh_does() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", model_answered(("c", "peer_Cook", {})))
+    mesh.say("t", started("c", "peer_Cook"))
+    mesh.ask("kid", "Cook", parent="t", call="c")
+    flow = TaskQueryService(mesh.told()).get_complete_task_flow("t")
+    assert flow.open_items == ["t", "kid", "c"]
+    told = [(event["kind"], event["task"], event["id"]) for event in flow.timeline if event["kind"] != "model_call"]
+    assert told == [("request", "t", "t"), ("tool_call", "t", flow.tool_calls[0].ref), ("subtask", "t", "kid"), ("request", "kid", "kid")]
