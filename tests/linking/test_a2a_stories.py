@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from ramify.ingest import Ingest
 from ramify.model.entity import Task
+from ramify.model.observation import Correction
 from ramify.query.errors import Ambiguous
 from ramify.query.service import Questions
 from ramify.storage.sqlite import Sqlite
@@ -112,6 +114,22 @@ def test_the_id_that_an_unresolved_child_had_still_leads_to_it() -> None:
     begin(wire, "b", "kid")
     answer = tell(wire)
     assert answer.task(before)["id"] == answer.task("kid")["id"] != before
+
+
+def test_a_context_of_its_own_leads_to_a_sub_task_and_a_shared_one_to_the_conversation() -> None:
+    wire = Wire()
+    root = begin(wire, "a", "root", context="shared")
+    begin(wire, "b", "own", context="apart")
+    begin(wire, "b", "same", context="shared")
+    announce(root, "root", "own", "same")
+    answer = tell(wire)
+    kid = answer.task("own")["id"]
+    assert [answer.questions.show(id)["id"] for id in ("apart", "b/apart", "a2a:context:b/apart")] == [kid] * 3
+    assert answer.questions.show("b/shared")["id"] == answer.task("same")["id"]
+    assert answer.questions.show("shared")["id"] == answer.questions.show("a/shared")["id"] == answer.task("root")["conversation"]
+    Ingest(answer.store).step([Correction("obs_word", "p", 1, "cli", "unlink", kid, "")])
+    assert answer.questions.show("apart")["id"] == answer.task("own")["conversation"]
+    assert answer.questions.tree("apart")["roots"][0]["id"] == kid
 
 
 def test_children_that_a_list_shows_at_one_moment_stand_as_they_were_named() -> None:

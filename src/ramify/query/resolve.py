@@ -55,17 +55,23 @@ def _native(store: Store, id: str) -> Found:
 
 
 def _named(store: Store, value: str, kind: str = "") -> Found:
-    """What was seen of a call on the wire names it without being written down: its id follows from that."""
+    """What was seen of a call on the wire names it without being written down: its id follows from that. A context that a
+    sub-task shares with a conversation means the conversation."""
+    meant: set[tuple[str, str]] = set()
     found: dict[tuple[str, str], Entity] = {}
     call = store.load("calls", call_id(value)) if kind in ("", "capture:exchange") else None
     if isinstance(call, Call) and call.exchange == value:
         found["calls", call.id] = call
+        meant.add(("calls", call.id))
     for ref in store.refs(value):
         place = ref.entity, ref.id
         if ref.kind == kind if kind else ref.entity in TABLES:
             row = found.get(place) or store.load(*place)
             if row is not None and _still(row, ref):
                 found[place] = row
+                meant |= {place} if ref.entity != "tasks" or not ref.kind.endswith(":context") else set()
+    if any(table == "conversations" for table, _ in found):
+        found = {place: row for place, row in found.items() if place in meant}
     return [(table, row) for (table, _), row in sorted(found.items(), key=itemgetter(0))]
 
 
@@ -73,6 +79,5 @@ def _still(row: Entity, ref: Ref) -> bool:
     """Refs are only ever added. A task that was taken for another for a while had its id, and has it no longer."""
     if not isinstance(row, Task) or not row.protocol or ref.kind == "ramify:task":
         return True
-    return any(
-        f"{one.protocol}:{one.kind}" == ref.kind and ref.value in (one.value, f"{one.scope}/{one.value}") for one in row.refs
-    )
+    own = [one for one in row.refs if one.kind != "context" or row.home != row.conversation]  # else that names the conversation
+    return any(f"{one.protocol}:{one.kind}" == ref.kind and ref.value in (one.value, f"{one.scope}/{one.value}") for one in own)
