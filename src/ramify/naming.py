@@ -42,7 +42,8 @@ def names_of(row: Entity | None) -> Names:
         case ToolCall():
             return [("claude:tool_use", row.native)]
         case Task() if row.protocol:
-            return native_names([ref for ref in row.refs if ref.kind != "context"])  # that names the conversation
+            # A context names its conversation; that of a sub-task elsewhere has none, and names the sub-task.
+            return native_names([ref for ref in row.refs if ref.kind != "context" or row.home != row.conversation])
         case Conversation() if row.protocol:
             return native_names(row.refs)
         case Operation():

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from ramify.ingest import Ingest
 from ramify.model.entity import Task
+from ramify.model.observation import Correction
 from ramify.query.errors import Ambiguous
 from ramify.query.service import Questions
 from ramify.storage.sqlite import Sqlite
@@ -112,6 +114,22 @@ def test_the_id_that_an_unresolved_child_had_still_leads_to_it() -> None:
     begin(wire, "b", "kid")
     answer = tell(wire)
     assert answer.task(before)["id"] == answer.task("kid")["id"] != before
+
+
+def test_a_context_of_its_own_leads_to_a_sub_task_and_a_shared_one_to_the_conversation() -> None:
+    wire = Wire()
+    root = begin(wire, "a", "root", context="shared")
+    begin(wire, "b", "own", context="apart")
+    begin(wire, "b", "same", context="shared")
+    announce(root, "root", "own", "same")
+    answer = tell(wire)
+    kid = answer.task("own")["id"]
+    assert [answer.questions.show(id)["id"] for id in ("apart", "b/apart", "a2a:context:b/apart")] == [kid] * 3
+    assert answer.questions.show("b/shared")["id"] == answer.task("same")["id"]
+    assert answer.questions.show("shared")["id"] == answer.questions.show("a/shared")["id"] == answer.task("root")["conversation"]
+    Ingest(answer.store).step([Correction("obs_word", "p", 1, "cli", "unlink", kid, "")])
+    assert answer.questions.show("apart")["id"] == answer.task("own")["conversation"]
+    assert answer.questions.tree("apart")["roots"][0]["id"] == kid
 
 
 def test_children_that_a_list_shows_at_one_moment_stand_as_they_were_named() -> None:
@@ -318,6 +336,20 @@ def test_of_two_that_name_a_child_the_first_keeps_it() -> None:
     assert answer.candidates("kid") == [("two", "another task named it first")]
 
 
+def test_a_request_that_an_agent_takes_for_a_task_that_was_there_has_not_made_it() -> None:
+    wire = Wire()
+    opened = wire.stamp()
+    begin(wire, "a", "t").status("t", "INPUT_REQUIRED").end()
+    begin(wire, "a", "boss", context="other")
+    begin(wire, "a", "t", "go on", refs=["boss"])  # no task id: the agent knows it by its context
+    answer = tell(wire)
+    assert (answer.parent("t"), answer.refers("t"), answer.task("t")["prompt"]) == (None, ["boss"], "do it")
+    wire.frames = wire.frames[1:]  # who asked first was not heard
+    answer = tell(wire)
+    assert (answer.parent("t"), answer.refers("t"), answer.task("t")["opened"][:19]) == (None, ["boss"], opened[:19])
+    assert answer.task("t")["opened"] < answer.task("boss")["opened"]
+
+
 def test_a_message_that_goes_on_with_a_task_only_refers() -> None:
     wire = Wire()
     begin(wire, "a", "p")
@@ -455,6 +487,30 @@ def test_reading_the_same_again_does_not_end_a_stall_and_news_do() -> None:
     wire.connect("a").ask("GetTask", {"id": "t"}).answer(task("t", state="FAILED", time=wire.stamp()))
     answer = tell(wire)
     assert (answer.task("t")["status"], answer.row("t").flags) == ("failed", ())
+
+
+def test_a_stream_that_brought_no_time_can_break_as_well() -> None:
+    wire = Wire()
+    line = begin(wire, "a", "t")
+    watcher = wire.connect("a").ask("tasks/resubscribe", {"id": "t"}).open()
+    line.cut("client")
+    said = wire.stamp()
+    chunks(watcher, "t", "1")
+    watcher.cut()
+    assert tell(wire).row("t").flags == ("stalled",)
+    wire.connect("a").ask("GetTask", {"id": "t"}).answer(task("t", state="WORKING", time=said))
+    assert tell(wire).row("t").flags == ()
+
+
+def test_a_question_has_the_form_that_came_with_it_and_no_other() -> None:
+    wire = Wire()
+    line = begin(wire, "a", "t")
+    line.status("t", "WORKING", message("on it", "w", metadata={"n": 1})).status("t", "INPUT_REQUIRED", message("fill in", "q1", metadata={"schema": {"type": "object"}}))
+    assert tell(wire).task("t")["native"]["question"] == {"schema": {"type": "object"}}
+    wire.connect("a").ask("ListTasks", {}).answer({"tasks": [task("t", state="INPUT_REQUIRED")]})
+    assert tell(wire).task("t")["native"]["question"] == {"schema": {"type": "object"}}
+    line.status("t", "WORKING").status("t", "INPUT_REQUIRED", message("in your own words?", "q2"))
+    assert "question" not in tell(wire).task("t")["native"]
 
 
 def test_an_event_behind_the_end_is_late() -> None:

@@ -96,6 +96,28 @@ def test_a_start_without_arguments_takes_none_away() -> None:
     assert [tool["args"] for tool in mesh.told().tools("t")["items"]] == [{"n": 1}, {}]
 
 
+def test_what_began_ends_in_an_error_that_names_it_unless_another_of_that_name_never_began() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", model_answered(("c1", "fly", {}), ("c2", "fly", {}), ("c3", "swim", {})))
+    for id, name in (("c1", "fly"), ("c3", "swim")):
+        mesh.say("t", started(id, name))
+    mesh.say("t", data(a2a_signal_type="tool_execution_error", error_message="Tool fly not found"))
+    mesh.say("t", data(a2a_signal_type="tool_execution_error", error_message="Tool swim sank"))
+    mesh.end("t", state="failed")
+    assert [tool[-1] for tool in tools(mesh.told(), "t")] == ["missing", "error", "error"]
+
+
+def test_a_result_that_only_a_history_holds_is_judged_as_one_on_the_wire() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", model_answered(("c", "look", {}), ("d", "peer_Cook", {}), ("e", "peer_Baker", {}), ("f", "look", {})))
+    late = {"status": "error", "message": "Peer timed out after 30 seconds"}
+    mesh.say("t", model_asked(("c", "look", {"status": "error", "message": "dark"}), ("d", "peer_Cook", task_object("kid", "canceled")), ("e", "peer_Baker", late), ("f", "look", {"status": "success"})))
+    found = mesh.told().tools("t")["items"]
+    assert [(tool["status"], tool["error"]) for tool in found] == [("error", "dark"), ("canceled", None), ("timed_out", None), ("ok", None)]
+
+
 def test_words_about_time_are_no_time_out() -> None:
     mesh = Mesh()
     mesh.ask("t", "Chef")
@@ -300,6 +322,17 @@ def test_an_error_beside_an_id_fails_its_task() -> None:
     assert (task["status"], task["native"]["error"]) == ("failed", "boom")
 
 
+def test_a_cancel_request_that_was_refused_ends_no_task() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    refused = {"id": "x1", "error": {"code": -32002, "message": "cannot be canceled", "data": {"taskId": "t"}}}
+    mesh.messages.append({"topic": "n/a2a/v1/gateway/response/gw/t", "received_at": "2026-11-15T10:00:09+00:00", "payload": refused})
+    ask = mesh.told()
+    assert (ask.task("t")["status"], len(ask.tasks()["items"])) == ("working", 1)
+    mesh.messages.append({"topic": "n/a2a/v1/gateway/response/gw/t", "received_at": "2026-11-15T10:00:10+00:00", "payload": {**refused, "id": "t"}})
+    assert mesh.told().task("t")["status"] == "failed"
+
+
 def test_thoughts_end_with_their_mark_or_with_the_answer() -> None:
     mesh = Mesh()
     mesh.ask("t", "Chef")
@@ -313,6 +346,15 @@ def test_thoughts_end_with_their_mark_or_with_the_answer() -> None:
     assert [(block["kind"], block["text"]) for block in blocks] == [("thinking", "I think."), ("thinking", "And again"), ("explanation", "I look."), ("thinking", "third")]
 
 
+def test_a_call_to_a_model_ends_the_thought_of_the_turn_before_it() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    for text in ("first", "second"):
+        mesh.say("t", model_asked())
+        mesh.say("t", data(type="thinking_content", content=text))
+    assert [block["text"] for block in mesh.told().reasoning("t")["items"] if block["kind"] == "thinking"] == ["first", "second"]
+
+
 def test_a_cancel_request_finds_a_task_whose_id_lost_its_beginning() -> None:
     mesh = Mesh()
     mesh.ask("t", "Chef")
@@ -320,10 +362,13 @@ def test_a_cancel_request_finds_a_task_whose_id_lost_its_beginning() -> None:
     mesh.ask("b_77", "Baker", parent="t", call="d")
     mesh.cancel("77", "Cook")
     mesh.cancel("nobody", "Cook")
+    mesh.ask("x0123456789", "Cook", parent="t", call="e")
+    mesh.cancel("0123456789", "Cook")
+    mesh.cancel("0123456789", "Baker")
     ask = mesh.told()
     notes = [row for row in ask.store.docs("notes") if getattr(row, "kind", "") == "cancel_request"]
-    assert sorted(getattr(note, "task", "") for note in notes) == sorted([ask.task("a2a_subtask_77")["id"], ""])
-    assert len(ask.tasks()["items"]) == 3
+    assert sorted(getattr(note, "task", "") for note in notes) == sorted([ask.task("a2a_subtask_77")["id"], ask.task("x0123456789")["id"], "", ""])
+    assert len(ask.tasks()["items"]) == 4
 
 
 def test_tokens_of_a_tool_are_a_call_of_their_own_and_a_response_alone_counts() -> None:

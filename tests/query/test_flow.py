@@ -11,6 +11,8 @@ from ramify.query.errors import NotFound
 from ramify.query.flow import KINDS, flow, subtree
 from ramify.query.service import Questions
 from tests import test_mesh_cases as mesh_cases
+from tests.a2a_verdicts import told as a2a_told
+from tests.linking.a2a_builder import Wire, artifact, begin, message, records
 from tests.story import CASES, anthropic_cases, exchanges, reports, told
 
 FILES = {"exchanges": "exchanges.jsonl", "transcripts": "transcripts", "stream-json": "stream.jsonl", "sdk": "sdk_messages.jsonl"}
@@ -118,6 +120,19 @@ def test_tasks_of_other_protocols_have_flows_too(tmp_path: Path, protocol: str) 
         assert (task["id"] in answer["open"]) == (task["status"] not in ("completed", "failed", "canceled", "rejected"))
         assert all(event["kind"] in KINDS for event in answer["events"])
     questions.store.close()
+
+
+def test_what_sub_tasks_produced_is_told_of_them() -> None:
+    wire = Wire()
+    root, kid = begin(wire, "a", "root"), begin(wire, "b", "kid")
+    root.status("root", "WORKING", message("off to the kid", "m", refs=["kid"]))
+    kid.chunk("kid", artifact("r", "result", name="report"), last=True).status("kid", "COMPLETED").end()
+    root.chunk("root", artifact("s", "sum")).status("root", "COMPLETED").end()
+    questions = Questions(a2a_told(records(wire.frames)))
+    named = {task["id"]: task["agent"] for task in questions.tasks()["items"]}
+    told = [(named[event["task"]], event["agent_name"], event["id"], event["text"]) for event in of_kind(flow(questions, "root"), "artifact")]
+    assert told == [("b", "b", "r", "report"), ("a", "a", "s", "s")]
+    assert [event["id"] for event in of_kind(flow(questions, "kid"), "artifact")] == ["r"]
 
 
 def test_a_list_of_thoughts_leaves_out_what_models_were_given_where_that_is_not_wanted() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from ramify.query import Ambiguous, NotFound, TaskQueryService
 from tests import story
-from tests.mesh_story import Mesh, data, model_answered, model_asked
+from tests.mesh_story import Mesh, data, model_answered, model_asked, returned, started
 from tests.test_mesh_cases import lines, observed, told
 
 
@@ -64,3 +64,62 @@ def test_an_id_that_fits_several_calls_names_them_and_an_unknown_one_is_not_foun
     with pytest.raises(NotFound):
         asked.get_subtasks("nobody")
     assert asked.get_subtasks("t") == []
+
+
+def test_a_call_whose_decision_nobody_saw_has_no_reasoning_of_another_turn() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", data(type="agent_progress_update", status_text="looking"))
+    mesh.say("t", started("c", "look"))
+    mesh.say("t", returned("c", "look", 1))
+    asked = TaskQueryService(mesh.told())
+    assert [block.text for block in asked.get_reasoning_for_task("t")] == ["looking"]
+    assert asked.get_tool_call_with_io("c").reasoning == []
+
+
+def test_a_thought_belongs_to_the_turn_that_it_came_before_also_where_nobody_saw_that_begin() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", data(type="thinking_content", content="Hm. "), data(type="thinking_content", content="", is_complete=True))
+    mesh.say("t", model_answered(("c", "look", {}), text="I look."))
+    mesh.say("t", data(type="thinking_content", content="And now?"))
+    mesh.say("t", model_answered(("d", "taste", {})))
+    asked = TaskQueryService(mesh.told())
+    assert [[block.text for block in asked.get_tool_call_with_io(call).reasoning] for call in "cd"] == [["Hm. ", "I look."], ["And now?"]]
+
+
+def test_a_task_that_waits_for_input_has_not_ended_and_its_flow_says_so() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.end("t", "Which one?", state="input-required")
+    asked = TaskQueryService(mesh.told()).get_complete_task_flow("t")
+    assert [(event["kind"], event["text"]) for event in asked.timeline] == [("request", "do it"), ("message", "Which one?")]
+    mesh.end("t", "Done")
+    told = TaskQueryService(mesh.told()).get_complete_task_flow("t")
+    assert [event["text"] for event in told.timeline if event["kind"] == "end"] == ["Done"]
+    assert told.final_text == "Done"
+
+
+def test_a_task_ends_once_however_often_it_is_said() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.end("t", "stopped", state="canceled")
+    mesh.end("t", "done all the same")
+    flow = TaskQueryService(mesh.told()).get_complete_task_flow("t")
+    assert [(event["text"], event["status"]) for event in flow.timeline if event["kind"] == "end"] == [("stopped", "canceled")]
+    assert [event["text"] for event in flow.timeline if event["kind"] == "message"] == ["stopped", "done all the same"]
+    mesh.ask("t", "Chef", "again")
+    flow = TaskQueryService(mesh.told()).get_complete_task_flow("t")
+    assert (flow.open_items, [event for event in flow.timeline if event["kind"] == "end"]) == (["t"], [])
+
+
+def test_a_flow_names_tasks_and_calls_as_the_mesh_does() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", model_answered(("c", "peer_Cook", {})))
+    mesh.say("t", started("c", "peer_Cook"))
+    mesh.ask("kid", "Cook", parent="t", call="c")
+    flow = TaskQueryService(mesh.told()).get_complete_task_flow("t")
+    assert flow.open_items == ["t", "kid", "c"]
+    told = [(event["kind"], event["task"], event["id"]) for event in flow.timeline if event["kind"] != "model_call"]
+    assert told == [("request", "t", "t"), ("tool_call", "t", flow.tool_calls[0].ref), ("subtask", "t", "kid"), ("request", "kid", "kid")]

@@ -19,6 +19,8 @@ class PastResult(Struct, frozen=True):
     call: str
     name: str
     response: bytes
+    status: str = "ok"
+    error: str = ""
 
 
 class ModelAsked(Struct, frozen=True):

@@ -55,6 +55,10 @@ class Told:
         return every(lambda cursor: self._questions.reasoning(self._id, tree=True, limit=PAGE, cursor=cursor, histories=self._histories))
 
     @cached_property
+    def artifacts(self) -> list[Answer]:
+        return every(lambda cursor: self._questions.artifacts(self._id, tree=True, limit=PAGE, cursor=cursor))
+
+    @cached_property
     def messages(self) -> list[Answer]:
         return every(lambda cursor: self._questions.messages(self._id, tree=True, limit=PAGE, cursor=cursor))
 
@@ -83,7 +87,8 @@ def subtree(questions: Questions, id: str) -> Tasks:
 
 
 def put_together(task: Answer, tasks: Tasks, told: Told) -> Answer:
-    events = [*_tasks(task["id"], tasks, {note.task for note in told.notes if note.kind == "end"}), *_calls(told, tasks), *_tools(told, tasks), *_said(told, tasks), *_artifacts(task)]
+    ending = {note.task for note in told.notes if is_the_end(note, tasks)}
+    events = [*_tasks(task["id"], tasks, ending), *_calls(told, tasks), *_tools(told, tasks), *_said(told, tasks), *_artifacts(told, tasks)]
     starts = {one: each["opened"] or "" for one, each in tasks.items()}
     events.sort(key=lambda event: (event["timestamp"] or starts.get(event["task"], ""), KINDS.index(event["kind"])))
     running = [tool["id"] for tool in told.tools if tool["status"] == "running"]
@@ -109,6 +114,11 @@ def event(kind: str, task: Answer | None, id: str | None, at: str | None, text: 
         "timestamp": at, "kind": kind, "task": task["id"] if task else None, "id": id, "agent_name": name_of(task), "text": text,
         "status": None, "closed": None, **more,
     }  # fmt: skip
+
+
+def is_the_end(note: Note, tasks: Tasks) -> bool:
+    """Of everything that calls itself a task's end, the one that counts."""
+    return note.kind == "end" and iso(note.at) == tasks[note.task]["closed"]
 
 
 def name_of(task: Answer | None) -> str | None:
@@ -148,7 +158,7 @@ def _tools(told: Told, tasks: Tasks) -> Iterator[Answer]:
 
 def _said(told: Told, tasks: Tasks) -> Iterator[Answer]:
     for note in told.notes:
-        if note.kind != "feedback":
+        if note.kind != "feedback" and (note.kind != "end" or is_the_end(note, tasks)):
             kind = note.kind if note.kind in KINDS else "other"
             yield event(kind, tasks.get(note.task), note.id, iso(note.at), note.text, status=note.status or None, closed=iso(note.closed))
     for block in told.reasoning:
@@ -177,9 +187,9 @@ def spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-def _artifacts(task: Answer) -> Iterator[Answer]:
-    for artifact in task.get("artifacts") or []:
-        yield event("artifact", task, artifact.get("artifactId"), artifact.get("timestamp"), artifact.get("name"))
+def _artifacts(told: Told, tasks: Tasks) -> Iterator[Answer]:
+    for artifact in told.artifacts:
+        yield event("artifact", tasks.get(artifact["task"]), artifact["artifactId"], artifact["timestamp"], artifact["name"])
 
 
 def text_of(message: Answer) -> str:
@@ -190,9 +200,8 @@ def final_text(task: Answer, told: Told) -> str | None:
     """The words with which the task itself ended; None while it is open, and where it ended without any."""
     if task["status"] not in ENDED:
         return None
-    ends = [note for note in told.notes if note.task == task["id"] and note.kind == "end"]
-    if ends:
-        counting = [note for note in ends if iso(note.at) == task["closed"]] or ends
-        return counting[-1].text or None
+    end = next((note for note in told.notes if note.task == task["id"] and is_the_end(note, {task["id"]: task})), None)
+    if end is not None:
+        return end.text or None
     own = [message for message in told.messages if message["task"] == task["id"] and message["role"] in ("assistant", "agent")]
     return (text_of(own[-1]) if own else "") or None

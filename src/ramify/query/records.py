@@ -77,7 +77,8 @@ class SubtaskInfo:
 
 @dataclass(kw_only=True)
 class TaskFlow:
-    """`timeline` has the events of `ramify flow`; tool calls, reasoning and sub-tasks are those of the whole tree."""
+    """`timeline` has the events of `ramify flow`, with tasks named as everywhere here; `open_items` are tasks and calls without an
+    end. Tool calls, reasoning and sub-tasks are those of the whole tree."""
 
     task_id: str
     context_id: str | None

@@ -53,22 +53,24 @@ def _native(store: Store, id: str) -> Found:
 
 
 def _named(store: Store, value: str, kind: str = "") -> Found:
-    """What was seen of a call on the wire names it without being written down: its id follows from that."""
+    """What was seen of a call on the wire names it without being written down: its id follows from that. A context that a
+    sub-task shares with a conversation means the conversation."""
     refs = [ref for ref in store.refs(value) if (ref.kind == kind if kind else ref.entity in TABLES)]
     wanted: dict[str, list[str]] = {"calls": [call_id(value)] if kind in ("", "capture:exchange") else []}
     for ref in refs:
         wanted.setdefault(ref.entity, []).append(ref.id)
     wishes = [Wish(table, "id", sorted(set(ids))) for table, ids in wanted.items() if ids]
     there = {(wish.table, row.id): row for wish, rows in zip(wishes, store.gather(wishes), strict=True) for row in rows}
-    named = {place for place, row in there.items() if isinstance(row, Call) and row.exchange == value and row.id == call_id(value)}
-    named |= {place for ref in refs if (row := there.get(place := (ref.entity, ref.id))) is not None and _still(row, ref)}
-    return [(place[0], there[place]) for place in sorted(named)]
+    seen = {place for place, row in there.items() if isinstance(row, Call) and row.exchange == value and row.id == call_id(value)}
+    refs = [ref for ref in refs if (row := there.get((ref.entity, ref.id))) is not None and _still(row, ref)]
+    if any(ref.entity == "conversations" for ref in refs):
+        refs = [ref for ref in refs if ref.entity != "tasks" or not ref.kind.endswith(":context")]
+    return [(place[0], there[place]) for place in sorted(seen | {(ref.entity, ref.id) for ref in refs})]
 
 
 def _still(row: Entity, ref: Ref) -> bool:
     """Refs are only ever added. A task that was taken for another for a while had its id, and has it no longer."""
     if not isinstance(row, Task) or not row.protocol or ref.kind == "ramify:task":
         return True
-    return any(
-        f"{one.protocol}:{one.kind}" == ref.kind and ref.value in (one.value, f"{one.scope}/{one.value}") for one in row.refs
-    )
+    own = [one for one in row.refs if one.kind != "context" or row.home != row.conversation]  # else that names the conversation
+    return any(f"{one.protocol}:{one.kind}" == ref.kind and ref.value in (one.value, f"{one.scope}/{one.value}") for one in own)

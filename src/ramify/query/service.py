@@ -206,8 +206,10 @@ class Questions:
         return {"seq": seq, **outline(self.store, row, self.patience)}
 
     def subtasks(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
-        """Of a task; of one model call or tool call, those that it started."""
-        _, row = resolve(self.store, id, ("tasks", "calls", "tools"))
+        """Of a task; of one model call or tool call, those that it started; of a conversation or an operation, those of its tasks."""
+        row = self._named(id, ("tasks", "calls", "tools"), ("conversations", "operations"))
+        if isinstance(row, Conversation | Operation):
+            return self._subtasks_within(row, tree, limit, cursor)
         task = row if isinstance(row, Task) else self.task_above(row) if isinstance(row, Call | ToolCall) else None
         assert task is not None
         store = ahead(self.store, *family.wishes([task]))
@@ -220,6 +222,15 @@ class Questions:
         found = [one for child in direct for one in (child, *_flat(under, child.id))] if tree else direct
         page, after = cut(found, limit, cursor)
         return {"items": task_shapes(store, page, self.patience, under), "next": after}
+
+    def _subtasks_within(self, row: Conversation | Operation, tree: bool, limit: int, cursor: str | None) -> Answer:
+        tasks = self._tasks_of(row.id) if isinstance(row, Conversation) else operations.tasks_of(self.store, row)
+        tops = [task for task in tasks if task.kind == "root"] if isinstance(row, Conversation) else tasks
+        under = family.descend(self.store, tops)
+        direct = [child for task in tops for child in under.get(task.id, [])]
+        found = [one for child in direct for one in (child, *_flat(under, child.id))] if tree else direct
+        page, after = cut(list({one.id: one for one in found}.values()), limit, cursor)
+        return {"items": task_shapes(self.store, page, self.patience, under), "next": after}
 
     def tools(self, id: str, *, tree: bool = False, filter: str | None = None, limit: int = 50, cursor: str | None = None) -> Answer:
         once = self._once()
@@ -237,13 +248,13 @@ class Questions:
 
     def artifacts(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
         """What a task produced, whole, oldest first."""
-        _, row = resolve(self.store, id, ("tasks", "conversations"))
+        row = self._named(id, ("tasks", "conversations"))
         page, after = cut(kept.artifact_rows(self.store, self._task_ids(row, tree)), limit, cursor)
         return {"items": [{"task": one.task, **kept.artifact_shape(self.store, one)} for one in page], "next": after}
 
     def _owners(self, id: str, tree: bool) -> list[str]:
         """Tasks whose tool calls are their own, and not a model call's."""
-        _, row = resolve(self.store, id, ("tasks", "conversations", "calls"))
+        row = self._named(id, ("tasks", "conversations", "calls"))
         return [] if isinstance(row, Call) else self._task_ids(row, tree)
 
     def calls_of(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
@@ -284,7 +295,7 @@ class Questions:
 
     def _units_of(self, id: str, tree: bool) -> list[Unit]:
         """What was said, in order: by calls that the wire showed, and by reports."""
-        _, row = resolve(self.store, id, ("tasks", "conversations", "calls"))
+        row = self._named(id, ("tasks", "conversations", "calls"))
         calls = [call for call in self._calls_of(id, tree) if call.relation != "seen" and not call.protocol]
         if isinstance(row, Call):
             rows = told.units(self.store, [row.task]) if row.relation == "seen" else []
@@ -298,8 +309,10 @@ class Questions:
     def _task_ids(self, row: Entity, tree: bool) -> list[str]:
         if isinstance(row, Conversation):
             return [task.id for task in self._tasks_of(row.id)]
-        assert isinstance(row, Task)
-        return [row.id, *(task.id for task in _flat(family.descend(self.store, [row]), row.id))] if tree else [row.id]
+        assert isinstance(row, Task | Operation)
+        tasks = [row] if isinstance(row, Task) else operations.tasks_of(self.store, row)
+        under = family.descend(self.store, tasks) if tree else {}
+        return list(dict.fromkeys(one.id for task in tasks for one in (task, *_flat(under, task.id))))
 
     def usage(self, id: str) -> Answer:
         """The tokens of a tree by model and by type of agent."""
@@ -361,6 +374,16 @@ class Questions:
         """For an answer that is made of several: what one of them has read is known to the others."""
         return Questions(ahead(self.store), self.patience, self.price)
 
+    def _named(self, id: str, first: tuple[str, ...], otherwise: tuple[str, ...] = ("operations",)) -> Entity:
+        """An id that is one of the first is not taken for anything else."""
+        try:
+            return resolve(self.store, id, first)[1]
+        except NotFound as unknown:
+            try:
+                return resolve(self.store, id, otherwise)[1]
+            except NotFound:
+                raise unknown from None
+
     def _task(self, id: str) -> Task:
         _, row = resolve(self.store, id, ("tasks",))
         assert isinstance(row, Task)
@@ -385,14 +408,13 @@ class Questions:
         return [row for row in rows if isinstance(row, Task)]
 
     def _calls_of(self, id: str, tree: bool) -> list[Call]:
-        """The calls of a task (or of everything under it), or of a conversation, oldest first."""
-        _, row = resolve(self.store, id, ("tasks", "conversations", "calls"))
+        """The calls of a task (or of everything under it), of a conversation or an operation, oldest first."""
+        row = self._named(id, ("tasks", "conversations", "calls"))
         if isinstance(row, Call):
             return [row]
         if isinstance(row, Conversation):
             rows = self.store.page("calls", Ask("started", {"conversation": row.id}, ALL, ascending=True))
         else:
-            assert isinstance(row, Task)
             rows = self.store.among("calls", "task", self._task_ids(row, tree))
         return sorted((call for call in rows if isinstance(call, Call)), key=lambda call: (call.started, call.id))
 

@@ -56,7 +56,7 @@ class TaskQueryService:
         tool = self._tool(call_id, self.questions.task(task_id)["id"] if task_id is not None else None)
         names = self._names([tool])
         blocks = self.questions.reasoning(tool["task"], limit=0)["items"] if tool["task"] else []
-        turn = [reasoning_block(block, names) for block in blocks if block["call"] == tool["call"]]
+        turn = [reasoning_block(block, names) for block in blocks if tool["call"] and block["call"] == tool["call"]]
         plain = tool_call(tool, names)
         return ToolCallWithIO(
             **vars(plain), input=plain.args, output=plain.result, output_text=result_text(plain.result),
@@ -86,11 +86,12 @@ class TaskQueryService:
         answer = flow.put_together(task, tasks, told)
         names = {id: own_id(one) for id, one in tasks.items()}
         calls = sorted((tool_call(tool, names) for tool in told.tools), key=lambda call: (call.timestamp is None, call.timestamp))
+        names_of_calls = {call.ref: call.id for call in calls}
         return TaskFlow(
             task_id=own_id(task), context_id=self._context(task), agent_name=flow.name_of(task), status=task["status"],
             started_at=moment(task["opened"]), ended_at=moment(task["closed"]), request_text=task["prompt"],
-            final_text=answer["final_text"], timeline=answer["events"], usage=task["usage"], tree_usage=task["tree_usage"],
-            open_items=answer["open"], feedback=answer["feedback"], tool_calls=calls,
+            final_text=answer["final_text"], timeline=[own_words(event, names) for event in answer["events"]], usage=task["usage"], tree_usage=task["tree_usage"],
+            open_items=[names.get(id) or names_of_calls[id] for id in answer["open"]], feedback=answer["feedback"], tool_calls=calls,
             reasoning=[reasoning_block(block, names) for block in told.reasoning], subtasks=subtasks(task["id"], tasks, told),
         )  # fmt: skip
 
@@ -175,6 +176,11 @@ def own_id(task: Answer) -> str:
             if ref["kind"] == kind:
                 return str(ref["value"])
     return str(task["id"])
+
+
+def own_words(event: Answer, names: dict[str, str]) -> Answer:
+    """An event of the flow, with tasks as their protocol names them."""
+    return {**event, "task": names.get(event["task"] or "", event["task"]), "id": names.get(event["id"] or "", event["id"])}
 
 
 def tool_call(tool: Answer, names: dict[str, str]) -> ToolCall:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from ramify.model.a2a_event import (
     ACTIVE,
+    INTERRUPTED,
     TERMINAL,
     UNKNOWN,
     ChunkCame,
@@ -93,9 +94,10 @@ class Facts(Struct):
     prompt: Prompt | None = None
     ended: Told | None = None
     timed: Told | None = None  # with the latest time
+    newest: Told | None = None  # likewise, as it was received first
     untimed: Told | None = None  # the last without a time
     words: dict[str, Noted] = {}  # for each state, the word that first told it
-    asked: Noted | None = None  # the newest status message's own fields
+    asked: Noted | None = None  # the own fields of the newest message that waits for somebody
     metadata: Noted | None = None
     broke: Broke | None = None
     heard: Mark = NEVER  # the last word of a stream
@@ -134,11 +136,14 @@ class Facts(Struct):
         return tuple(found)
 
     def is_stalled(self) -> bool:
-        """Its last stream broke, and all that was heard since is what was known: a status with a time that is no newer."""
+        """A stream broke, and all that was heard since is what was known: a status with a time that is no newer."""
         broke = self.broke
         if broke is None or self.message or self.status()[0] not in ACTIVE:
             return False
-        return (broke.at, broke.ref) > self.heard and (self.timed is None or self.timed.time <= broke.time)
+        if (broke.at, broke.ref) < self.heard:
+            return False
+        news = self.newest
+        return news is None or news.time <= broke.time or (news.at, news.ref) < (broke.at, broke.ref)
 
     def was_over(self, sign: Mark) -> bool:
         return self.ended is not None and (self.ended.at, self.ended.ref) < sign
@@ -206,10 +211,11 @@ def _state(facts: Facts, sign: Sign, status: Status) -> None:
         facts.ended = _first(facts.ended, told)
     if status.time:
         facts.timed = told if facts.timed is None else max(facts.timed, told, key=_by_time)
+        facts.newest = told if facts.newest is None else min(facts.newest, told, key=_by_news)
     else:
         facts.untimed = _last(facts.untimed, told)
     said = status.message
-    if said is not None and said.metadata:
+    if said is not None and status.state in INTERRUPTED:
         facts.asked = _last(facts.asked, Noted(sign.at, sign.ref, said.metadata.decode()))
 
 
@@ -220,6 +226,10 @@ def _meaning(state: str, word: str) -> str:
 
 def _by_time(told: Told) -> tuple[int, Told]:
     return told.time, told
+
+
+def _by_news(told: Told) -> tuple[int, Told]:
+    return -told.time, told
 
 
 def _see(facts: Facts, sign: Sign) -> None:

@@ -88,7 +88,7 @@ def claims_of(world: World, facts: Facts) -> list[Claim]:
     found: list[Claim] = []
     for one in mentions.asked_by(world, facts.id):
         if one.kind == "span":
-            found += _traced(world, one)
+            found += _traced(world, one) if has_made(facts, one) else []
             continue
         parent = resolve(world, facts.project, facts.agent, one.target)
         if parent == facts.id or subject.load(world, parent) is None:
@@ -98,8 +98,15 @@ def claims_of(world: World, facts: Facts) -> list[Claim]:
         else:
             at_work = state_at(world, parent, (one.at, one.ref)) in ACTIVE
             against = "" if at_work else "that task was not at work at that moment"
+            against = against if has_made(facts, one) else "the request went on with a task that was there"
             found.append(structs.replace(_claim(one, parent, RULE, HURRY, against), title=""))  # it names the work of that task
     return found
+
+
+def has_made(facts: Facts, one: Mention) -> bool:
+    """Agents that go on with a task because of its context make a later request look as if it had made the task."""
+    made = facts.made
+    return made is not None and (one.at, one.ref) == (made.at, made.ref) <= facts.first
 
 
 def _traced(world: World, one: Mention) -> list[Claim]:

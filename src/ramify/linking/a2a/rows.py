@@ -12,7 +12,7 @@ from ramify.model.entity import NativeRef, Task
 
 def describe(row: Task, facts: Facts, title: str) -> None:
     row.project, row.agent, row.protocol, row.named = facts.project, facts.agent, "a2a", False
-    row.opened = facts.made.at if facts.made is not None else facts.first[0]
+    row.opened = facts.first[0]  # that of its request, where that was seen first
     row.active = facts.active
     row.prompt = facts.prompt.text if facts.prompt is not None else ""
     row.title = title or first_line(row.prompt)
@@ -44,7 +44,7 @@ def native_of(facts: Facts, title: str) -> dict[str, Any]:
         found["referencedWorkflow"] = title
     if facts.metadata is not None:
         found["metadata"] = msgspec.json.decode(facts.metadata.value)
-    if facts.asked is not None and facts.status()[0] in INTERRUPTED:
+    if facts.asked is not None and facts.asked.value and facts.status()[0] in INTERRUPTED:
         found["question"] = msgspec.json.decode(facts.asked.value)
     return found
 

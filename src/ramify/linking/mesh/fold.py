@@ -130,6 +130,7 @@ def model_asked(work: Writing, message: MeshMessage, number: int, part: ModelAsk
     if work.state.open_call and not work.state.is_over:
         work.call(work.state.open_call).status = "error"  # tried again
     work.state.open_call = opened(work, message, number, part.model).id
+    work.state.thought, work.state.unasked = "", []
     toolcalls.remembered(work, part.results)
 
 
@@ -139,6 +140,9 @@ def model_answered(work: Writing, message: MeshMessage, number: int, part: Model
     work.possible("calls", own)
     row = work.call(work.state.open_call) if work.state.open_call else opened(work, message, number, part.model)
     work.state.open_call = ""
+    for thought in work.state.unasked:
+        work.note(thought).details["call"] = row.id
+    work.state.unasked = []
     row.response, row.ended, row.status = message.observation.split(" ")[0], message.at, "ok"
     row.model = part.model or row.model
     row.stop_reason = "tool_use" if part.tools else "end_turn"
@@ -193,6 +197,8 @@ def thought(work: Writing, message: MeshMessage, number: int, part: Thought) -> 
             fresh.details["call"] = work.state.open_call or None
             fresh.model = work.call(work.state.open_call).model if work.state.open_call else ""
             work.put("notes", fresh)
+            if not work.state.open_call:
+                work.state.unasked.append(fresh.id)
         row = work.note(work.state.thought)
         row.text += part.text
         row.observation = fresh.observation  # the last piece: from there, all of it can be found

@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from ramify.linking.mesh import names
 from ramify.linking.mesh.deliveries import evidence
+from ramify.linking.mesh.state import TERMINAL
 from ramify.linking.world import World
 from ramify.model.entity import Message, Note
 from ramify.model.mesh_event import MeshMessage, ModelAsked, Noted, Part, Signalled
@@ -20,7 +21,7 @@ def say(world: World, message: MeshMessage) -> None:
     for part, told in enumerate(message.parts):
         if (note := note_of(message, part, told)) is not None:
             world.save("notes", note)
-    if message.kind in ("end", "error"):
+    if message.kind in ("end", "error") and message.state in TERMINAL:
         world.save("notes", ended(message))
 
 

@@ -52,6 +52,7 @@ class State(Struct, array_like=True):
     open_tools: list[str] = field(default_factory=list)  # that lack their start or their result
     open_call: str = ""
     thought: str = ""
+    unasked: list[str] = field(default_factory=list)  # thoughts of a turn whose beginning nobody saw
     place: str = ""  # conversation and line for which its calls were written
 
     @property

@@ -52,7 +52,8 @@ def remembered(work: Writing, results: tuple[PastResult, ...]) -> None:
         found = past_result(work, row, [one for one in results if (one.call, one.name) == (row.native, row.name)])
         if found is not None:
             row.result, row.result_source = found.response, "history"
-            row.status = "timed_out" if TIMED_OUT.search(found.response) else "ok"
+            late = TIMED_OUT.search(found.response) is not None
+            row.status, row.error = ("timed_out", "") if late else (found.status, found.error)
             row.details.pop("flawed", None)
 
 
@@ -65,12 +66,12 @@ def past_result(work: Writing, row: ToolCall, results: list[PastResult]) -> Past
 
 
 def flawed(work: Writing, text: str) -> None:
-    """An error that names a tool ends the calls of it that never began."""
-    for id in work.state.open_tools:
-        row = work.tool(id)
-        if row.phases == (DECIDED,) and is_named(row.name, text) and not row.result_source:
-            row.details["flawed"] = text
-            judge(work, row)
+    """An error that names a tool ends the calls of it that never began; where there are none, those without a result."""
+    rows = [work.tool(id) for id in work.state.open_tools]
+    named = [row for row in rows if RETURNED not in row.phases and not row.result_source and is_named(row.name, text)]
+    for row in [row for row in named if row.phases == (DECIDED,)] or named:
+        row.details["flawed"] = text
+        judge(work, row)
 
 
 def is_named(tool: str, text: str) -> bool:

@@ -27,6 +27,8 @@ GATEWAY_STAMP = "Request received by gateway at: "
 MARKER = "Now please execute this task that was given to you:"
 NOBODY = ("", "unknown_agent")
 NOT_SHOWN = ("data",)
+REFUSALS = (-32001, -32002)
+"""No such task, and none that can be canceled: whoever asked is told so, and no task ends by it."""
 BESIDE = (["trust"], ["client"])
 """Topics that say nothing new of tasks: who vouches for whom, and what gateways hand on to their clients."""
 
@@ -147,13 +149,12 @@ def block_of(part: Json) -> Json:
 
 
 def failed(payload: Json, below: list[str], seen: MeshMessage) -> MeshMessage | None:
-    """An answer to a cancel request is an error, too: only one that names its task is that task's end."""
+    """An answer to a cancel request is an error, too, and may name the task that was meant."""
     error = payload["error"]
     about = table_at(error, "data")
-    task = text_at(about, "taskId")
-    if not task and below and below[-1] == text_at(payload, "id"):
-        task = below[-1]
-    if not task:
+    own, named = text_at(payload, "id"), text_at(about, "taskId")
+    task = named or (own if below and below[-1] == own else "")
+    if not task or (own != task and error.get("code") in REFUSALS):
         return None
     details = {"code": error.get("code")}
     return replace(

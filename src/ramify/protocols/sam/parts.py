@@ -81,9 +81,13 @@ def named(data: Json) -> tuple[str, str]:
 
 def past_results(contents: list[Any]) -> list[PastResult]:
     found = (table_at(part, "function_response") for content in contents for part in list_at(content, "parts"))
-    return [
-        PastResult(text_at(one, "id"), text_at(one, "name"), written(one.get("response"))) for one in found if one
-    ]
+    return [past_result(one) for one in found if one]
+
+
+def past_result(one: Json) -> PastResult:
+    response = one.get("response")
+    status, _, _, error = outcome(response)
+    return PastResult(text_at(one, "id"), text_at(one, "name"), written(response), status, error)
 
 
 def answered(data: Json) -> ModelAnswered:
@@ -124,16 +128,18 @@ def returned(data: Json) -> ToolReturned:
     result = data.get("result_data")
     usage = table_at(data, "llm_usage")
     call, name = named(data)
+    return ToolReturned(call, name, written(result), *outcome(result), text_at(usage, "model"), tokens_of(usage))
+
+
+def outcome(result: Any) -> tuple[str, str, str, str]:
+    """Our word for how it ended, the mesh's own, the task whose end it is, and what went wrong."""
     if text_at(result, "kind") == "task":
         word = text_at(table_at(result, "status"), "state")
         status, child = CHILD_ENDS.get(word, "ok"), text_at(result, "id")
     else:
         word, child = text_at(result, "status"), ""
         status = "error" if word == "error" else "ok"
-    error = (failure(result) or word) if status == "error" else ""
-    return ToolReturned(
-        call, name, written(result), status, word, child, error, text_at(usage, "model"), tokens_of(usage)
-    )
+    return status, word, child, (failure(result) or word) if status == "error" else ""
 
 
 def failure(result: Any) -> str:
