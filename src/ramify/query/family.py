@@ -16,10 +16,11 @@ def wishes(tasks: Sequence[Task]) -> list[Wish]:
     """What is needed of those around them: their children, their parents, and the lines on which they stand."""
     known = {task.id for task in tasks}
     above = sorted({task.parent for task in tasks if task.parent} - known)
-    return [
-        Wish("tasks", "parent", sorted(known)), Wish("tasks", "id", above),
-        Wish("lines", "conversation", sorted({task.conversation for task in tasks if task.conversation})),
-    ]  # fmt: skip
+    return [Wish("tasks", "parent", sorted(known)), Wish("tasks", "id", above), on_lines(tasks)]
+
+
+def on_lines(tasks: Sequence[Task]) -> Wish:
+    return Wish("lines", "conversation", sorted({task.conversation for task in tasks if task.conversation}))
 
 
 def spawning_order(store: Store, tasks: list[Task]) -> dict[str, tuple[int, int]]:

@@ -125,9 +125,11 @@ class Questions:
 
     def task(self, id: str) -> Answer:
         task = self._task(id)
-        store = ahead(self.store, *family.wishes([task]), *(Wish(table, "task", [task.id]) for table in ("artifacts", "notes")))
+        is_top = task.kind == "root" and not task.parent
+        around = [family.on_lines([task])] if is_top else family.wishes([task])
+        store = ahead(self.store, *around, *(Wish(table, "task", [task.id]) for table in ("artifacts", "notes")))
         # Under a root lies most of its conversation: that is read at once, and not level by level.
-        under = by_parent(related(store, task.conversation)) if task.kind == "root" and not task.parent else None
+        under = by_parent(related(store, task.conversation)) if is_top else None
         shape = task_shapes(store, [task], self.patience, under)[0]
         shape["artifacts"] = kept.artifacts_of(store, task)
         shape["feedback"] = kept.feedback_of(store, task)
