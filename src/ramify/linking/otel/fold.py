@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ramify.linking import explicit
-from ramify.linking.otel import content, traces
+from ramify.linking.otel import claims, content, traces
 from ramify.linking.otel.calls import Calls
 from ramify.linking.otel.joining import Joining
 from ramify.linking.otel.nodes import Node, Nodes, Place, is_client_run
@@ -42,6 +42,7 @@ class Fold:
         for node in fresh:
             self.reach.spread(node)
             self._note_calls(node)
+            claims.note(self.nodes, node)
 
     def wake(self, places: Sequence[Place]) -> None:
         """Spans that something else has met: a request on the wire, a task of another protocol."""
@@ -79,14 +80,15 @@ class Fold:
         while above is not None and not above.calls:
             above.calls = True
             self.nodes.changed(above)
-            if above.seen.tokens is not None:
-                self.reach.touch(above)
+            self.reach.touch(above)
             above = self.nodes.parent(above)
 
     # -- judging -------------------------------------------------------------------------------------------------------
 
     def settle(self) -> None:
         self.reach.spread_turned()
+        for above in claims.above(self.nodes, list(self.reach.touched.values())):
+            self.reach.touch(above)
         for node in list(self.reach.touched.values()):
             if waiting := self.joining.waiting_for(node):
                 self.wake(waiting)

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from ramify.linking import adoption
-from ramify.linking.otel import content, traces
+from ramify.linking.otel import claims, content, traces
 from ramify.linking.otel.nodes import Node, Nodes, is_client_run, span_of, task_id, tool_row, trace_of
 from ramify.linking.otel.outside import owner_in_client
 from ramify.linking.otel.structure import MISSING, Standing, Structure
@@ -157,7 +157,7 @@ class Tasks:
         row.title = first_line(row.prompt) or seen.agent or seen.name
         row.refs = self._refs(id, node, outer)
         row.home = conversation_id(seen.project, self._conversation(node))
-        row.native = self._native(row, node)
+        row.native = self._native(row, node, outer)
         row.refers = self._refers(id, node)
         self._attach(row, link)
 
@@ -247,17 +247,16 @@ class Tasks:
             found.add(NativeRef(PROTOCOL, "trace", trace.id))
         return (*sorted(found), *context_refs(self._conversation(node)))
 
-    def _native(self, row: Task, node: Node) -> dict[str, Any]:
+    def _native(self, row: Task, node: Node, outer: list[Node]) -> dict[str, Any]:
         """What an agent says it used is a claim: counted only where no call is known that explains it."""
-        seen, tokens = node.seen, node.seen.tokens
+        seen, tokens = node.seen, claims.of(node, outer)
         native = {**seen.native, "dialect": seen.dialect, "service": seen.service} if seen.service else {**seen.native, "dialect": seen.dialect}
         claimed = NOTHING
         if tokens is not None:
-            written = tokens.write_5m + tokens.write_1h
-            native["claim"] = {"input": tokens.input, "output": tokens.output, "cache_read": tokens.cache_read, "cache_write": written}
+            native["claim"] = claims.shown(tokens)
             if not node.calls:
                 native["claimed"] = True
-                claimed = Usage(0, tokens.input, tokens.output, tokens.cache_read, written, 0, 1)
+                claimed = claims.counted(tokens, claims.below(self.nodes, self.structure, node))
         row.usage, row.extra = row.usage - row.extra + claimed, claimed
         return native
 
