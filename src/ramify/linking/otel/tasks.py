@@ -9,7 +9,8 @@ from ramify.linking import adoption
 from ramify.linking.otel import claims, content, traces
 from ramify.linking.otel.nodes import Node, Nodes, is_client_run, span_of, task_id, tool_row, trace_of
 from ramify.linking.otel.outside import owner_in_client
-from ramify.linking.otel.structure import MISSING, Standing, Structure
+from ramify.linking.otel.peers import Peers
+from ramify.linking.otel.structure import MISSING, Standing
 from ramify.linking.otel.traces import Traces, stand_in
 from ramify.linking.world import World, key
 from ramify.model import ids
@@ -33,10 +34,10 @@ class Sum(Struct):
 
 
 class Tasks:
-    def __init__(self, world: World, nodes: Nodes, structure: Structure, all_traces: Traces) -> None:
+    def __init__(self, world: World, nodes: Nodes, peers: Peers, all_traces: Traces) -> None:
         self.world = world
         self.nodes = nodes
-        self.structure = structure
+        self.peers, self.structure = peers, peers.structure
         self.traces = all_traces
         self.wanted: dict[str, Node | None] = {}  # None: as it was, with other sums
         self.sums: dict[str, Sum] = {}
@@ -230,7 +231,7 @@ class Tasks:
         for _, place in self.world.span(key("otel-in", task), limit=1):
             node = self.nodes.get(project, place)
             if node is not None:
-                around = [one.seen for one in reversed([node, *self.structure.wrappers(node)])]
+                around = [one.seen for one in reversed([node, *self.peers.witnesses(node)])]
                 teller = content.shown_by(self.world, around)
                 return content.first_words(self.world, teller) if teller is not None else ""
         return ""
