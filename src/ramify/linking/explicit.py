@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from ramify.linking import copies, saying, sighting, statement, sums, toolreports, turns
+from ramify.linking import asking, copies, saying, sighting, statement, sums, toolreports, turns
 from ramify.linking.judging import settle
+from ramify.linking.otel import joining
 from ramify.linking.world import World
 from ramify.model.event import (
     AgentSeen,
@@ -66,7 +67,12 @@ def _fold(world: World, events: Sequence[Event], price: sighting.Price) -> None:
             case ModelAnswered() if event.scope is not None:
                 sighting.sighted(world, event, event.scope, price)
                 toolreports.tell(world, event, event.scope)
-            case ToolCalled() | ToolReturned():
+                asking.note_answer(world, event, event.scope)
+                joining.note_report(world, event)
+            case ToolCalled():
+                toolreports.tell(world, event, event.scope)
+                asking.note_use(world, event)
+            case ToolReturned():
                 toolreports.tell(world, event, event.scope)
             case TaskOpened():
                 statement.opened(world, event)

@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from ramify.linking import results, silent
+from ramify.linking import asking, results, silent
 from ramify.linking.attempts import earlier_attempt, place_again, set_attempt, wake_equal
 from ramify.linking.chain import Chain
 from ramify.linking.compaction import continued_summary
@@ -43,6 +43,8 @@ def settle(world: World) -> None:
             rename(world, *tool, world.renamed.pop(tool))
         elif world.doubted:
             judge_again(world, _pop(world.doubted))
+        elif world.asking:
+            asking.settle(world, _pop(world.asking))
         elif world.retold:
             retell(world, _pop(world.retold))
         elif world.silent:

@@ -38,7 +38,7 @@ def go_on(task: Task, call: Call) -> None:
 
 
 def join(world: World, task: Task, call: Call, newest: bool) -> None:
-    if not call.signs:
+    if not any(call.signs):
         return
     if newest:
         go_on(task, call)
@@ -66,5 +66,5 @@ def count_again(world: World) -> None:
 def _calls_of(world: World, task: str) -> Iterator[Call]:
     for _, ref in world.span(key("in", task)):
         call = world.call(ref)
-        if call is not None and call.signs:
+        if call is not None and any(call.signs):
             yield call

@@ -42,7 +42,7 @@ def issue(world: World, call: Call, part: Part) -> None:
         tool = tool_of(world, call, use.id)
         other = world.call(tool.call)
         # The first to ask has it, as some gateways count their ids from one; the wire knows more than a report of it.
-        if other is None or other.twin == call.id or not before(other, call):
+        if other is None or other.id == tool.guess or other.twin == call.id or not before(other, call):
             _own(world, call, tool, part, use)
     for result in _served_elsewhere(part):
         _note_served(world, call, result)

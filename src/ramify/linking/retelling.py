@@ -43,6 +43,8 @@ def _retell_root(world: World, task: Task, first: Call | None) -> None:
         task.stated = stated = Stated(first.started, guessed=True)
     else:
         task.prompt_author = "unknown"
+    if stated is not None and stated.guessed and (words := turns.words_of(world, task)):
+        task.prompt, task.prompt_author, task.title = words, "human", first_line(words)
     task.conversation = turns.conversation_of(task.project, task.session)
     task.line = task.line or task.conversation
     if stated is not None:

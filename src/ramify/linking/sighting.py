@@ -16,6 +16,7 @@ from ramify.model.prices import Tokens
 from ramify.model.usage import NOTHING, Usage
 
 SEEN = "seen"
+TELEMETRY = "otel"
 WORSE = ("running", "ok", "aborted", "error")
 Price = Callable[[str, int, Tokens], int | None]
 
@@ -237,6 +238,7 @@ def meet_request(world: World, call: Call, price: Price | None) -> None:
         return
     told.twin = best.id
     world.save("calls", told)
+    _doubt_uses(world, told)
     if price is not None and best.relation == SEEN:
         for event in _tellers(world, told):
             if event.scope is not None and not event.message:
@@ -255,10 +257,18 @@ def _fits(told: Call, other: Call) -> bool:
     return len(sessions) < 2 and (len(models) < 2 or models[1].startswith(models[0]))
 
 
+def _doubt_uses(world: World, told: Call) -> None:
+    """What it seemed to have asked for, whoever has the answer itself shows."""
+    if TELEMETRY in told.sources:
+        for native in told.uses:
+            world.asking[ids.tool_call_id(told.project, told.session, native)] = None
+
+
 def join(world: World, seen: Call, wire: Call) -> None:
     seen.twin, wire.twin = wire.id, seen.id
     world.save("calls", seen)
     world.save("calls", wire)
+    _doubt_uses(world, seen)
     if wire.relation != "helper":
         results.issue_again(world, wire, seen)
     task = world.task(seen.task)

@@ -35,6 +35,8 @@ def settle(world: World, was: ToolCall, tool: ToolCall) -> None:
     _put_keys(world, was, tool)
     if was.call != tool.call:
         corrected.wake_under(world, tool.id)
+        if tool.guess:
+            world.asking[tool.id] = None
     if (was.result_atom, was.closed) != (tool.result_atom, tool.closed):
         for waiting in world.calls_at(key("cleared", tool.project, tool.session, tool.native)):
             world.agenda[waiting.id] = None

@@ -67,7 +67,7 @@ def _observation(event: Telling) -> str:
 def _forget(world: World, tool: ToolCall) -> None:
     """Everything that only reports told."""
     tool.told = tool.closing = tool.told_agent = None
-    tool.started = False
+    tool.started, tool.asked_in = False, ()
     tool.named, tool.shown, tool.shown_at, tool.shown_by = False, "", 0, ""
     owner = world.call(tool.call)
     if owner is None or owner.relation == "seen":
@@ -102,6 +102,8 @@ def _show(world: World, tool: ToolCall, event: ModelAnswered, part: Part) -> Non
     if call is None or (wire is not None and wire.relation != "helper") or (owner is not None and owner.relation != "seen"):
         return
     tool.call, tool.opened = call.id, event.at or event.began
+    if tool.guess == call.id:
+        tool.guess = ""  # it is known now
     results.describe(world, tool, part, next(use for use in part.uses if use.id == tool.native))
 
 
@@ -111,7 +113,9 @@ def _order(source: str, at: int, observation: str) -> tuple[bool, int, str]:
 
 def _introduce(tool: ToolCall, event: ToolCalled) -> None:
     """Reported by itself: it fills in what is not known yet, and asks for nothing."""
-    if not tool.call and (not tool.opened or (event.at, event.use.name) < (tool.opened, tool.name)):
+    if event.asked:
+        tool.asked_in = tuple(sorted({*tool.asked_in, event.asked}))
+    if tool.call in ("", tool.guess) and (not tool.opened or (event.at, event.use.name) < (tool.opened, tool.name)):
         tool.name, tool.opened = event.use.name, event.at
         tool.title, tool.agent_type = event.use.title, event.use.agent_type
 

@@ -13,6 +13,7 @@ from ramify.model.event import TaskMoved
 SLACK = 2_000_000  # a prompt is written down a moment before or after its request leaves
 FILE, TIME = "file", "time"
 ASKED, TOLD = "words-asked", "words-told"
+INTERACTION = "interaction"  # an end of telemetry's: it knows when its turn began, and with what
 
 
 def conversation_of(project: str, session: str) -> str:
@@ -275,7 +276,7 @@ def _place_around(world: World, event: TaskMoved) -> None:
     world.silent[project, session] = None
     earlier = world.span(ends_key(project, session), 0, event.at - 1, 1, newest=True)
     since = earlier[0][0] if earlier else 0
-    for at in (since, event.at):
+    for at in (since, event.at, event.began or event.at):
         world.retold[turn_at(world, project, session, at)] = None
         world.retold[guessed_root(project, session, boundary(world, project, session, at))] = None
     if event.wakes or event.ends_turn:
@@ -301,6 +302,16 @@ def last_end(world: World, task: Task) -> tuple[int, str, str]:
     at, ref = found[-1]
     _, status, native, _ = ref.split(" ", 3)
     return at, status, native
+
+
+def words_of(world: World, task: Task) -> str:
+    """What a turn was asked, of which only the ends tell."""
+    for _, ref in world.span(ends_key(task.project, task.session), task.opened, limit=16):
+        _, _, native, observation = ref.split(" ", 3)
+        for event in world.loader.told(observation) if native == INTERACTION else ():
+            if isinstance(event, TaskMoved) and event.words and event.began <= task.opened:
+                return event.words
+    return ""
 
 
 def _status_in(ref: str) -> str:

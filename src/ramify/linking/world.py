@@ -89,6 +89,7 @@ class World:
         self.renamed: dict[tuple[str, str, str], str] = {}  # tool calls whose agent is another now, and which it was
         self.doubted: dict[str, None] = {}  # messages that may be prompts, or no longer
         self.retold: dict[str, None] = {}  # tasks of which a report said something new
+        self.asking: dict[str, None] = {}  # tool calls of which only reports of their own tell, and which may have another asker
         self.silent: dict[tuple[str, str], None] = {}  # sessions in which turns may have failed without a word
         self.recounted: dict[str, None] = {}  # conversations whose client's sums must be compared again
         self.recalled: dict[str, None] = {}  # tasks whose repetitions must be counted from the beginning

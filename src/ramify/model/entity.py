@@ -211,6 +211,8 @@ class ToolCall(Struct, array_like=True, gc=False):
     details: dict[str, Any] = field(default_factory=dict)
     observation: str = ""  # the last that told of it
     started: bool = False  # a report says that its result tells only that work was started
+    asked_in: tuple[str, ...] = ()  # requests and spans in which reports of it alone have it
+    guess: str = ""  # the call that asked for it as far as those say; nobody has shown its answer
 
 
 class Task(Struct, array_like=True, gc=False):

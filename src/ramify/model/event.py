@@ -143,6 +143,7 @@ class ModelAnswered(Struct, frozen=True):
     place: Place | None = None
     began: int = 0  # when it was asked for, where that is known; `at` may be unknown then
     span: str = ""  # its own span, trace first
+    within: str = ""  # and the span around that
     cost_nano: int | None = None  # as the source states it
     utility: str = ""  # what a helper's call is for, where the source says so
 
@@ -183,6 +184,7 @@ class ToolCalled(Struct, frozen=True):
     observation: str
     at: int
     use: Use
+    asked: str = ""  # the request whose answer asked for it, or the span that stands around both
 
 
 class ToolReturned(Struct, frozen=True):
@@ -223,6 +225,8 @@ class TaskMoved(Struct, frozen=True):
     under: str = ""
     ends_turn: bool = False  # the main line's turn is over
     wakes: bool = False  # this turn was begun by a notification, not by a prompt
+    words: str = ""  # the prompt of the turn that is over, where its end is all that tells of it
+    began: int = 0  # and when that turn began
 
 
 class TaskReferred(Struct, frozen=True):

@@ -128,3 +128,43 @@ def test_a_stated_cost_counts_in_whichever_unit_it_comes(cost: dict[str, Any]) -
     seen = logged("api_request", 20, request_id="req_main", model="claude-opus-5-5", input_tokens=3, output_tokens=5, **cost)
     [task] = observed([*turn(), *seen]).tasks(limit=0)["items"]
     assert task["usage"]["cost_usd"] == 0.25
+
+
+def spans_of(case: story.Path) -> list[Observation]:
+    return [seen for told in story.reports(case, "otlp") for seen in told if b"resourceSpans" in seen.body]
+
+
+@ORDERS
+def test_spans_without_the_log_show_who_called_which_tool_and_what_was_asked(seed: int | None) -> None:
+    questions = observed(spans_of(CASE), seed)
+    root = next(task for task in questions.tasks(limit=0)["items"] if not task["agent"])
+    assert (root["prompt"], root["prompt_author"], root["title"]) == ("Please delegate this", "human", "Please delegate this")
+    shown = {tool["call_id"]: (tool["name"], tool["task"]) for tool in questions.tools(root["id"], tree=True)["items"]}
+    agents = {task["agent"]: task["id"] for task in questions.tasks(limit=0)["items"]}
+    assert shown == {
+        "toolu_0182TrhgOSnj4fwflUgaw6Gs": ("Agent", root["id"]), "toolu_01lFWuxhPndpo9xc92K8s61H": ("Agent", agents["a88a8659fd535fffd"]),
+        "toolu_01J0FdkDcZl2q9j7O0ofMpzL": ("Bash", agents["a2449eeaf6c4a1dcf"]),
+    }  # fmt: skip
+    assert [task["tool_calls"] for task in questions.tasks(limit=0)["items"]] == [1, 1, 1]
+    assert questions.tool("toolu_01J0FdkDcZl2q9j7O0ofMpzL")["args"] == {"command": "echo deep"}
+    assert questions.tool("toolu_01lFWuxhPndpo9xc92K8s61H")["spawned"] == [agents["a2449eeaf6c4a1dcf"]]
+
+
+@ORDERS
+def test_a_tool_call_belongs_to_the_newest_answer_in_its_span_until_its_answer_is_known(seed: int | None) -> None:
+    asked = [*turn(), *called("next", "turn", 60, 70, "tool_use"), *called("name", "turn", 61, 62, query_source_safe="generate_session_title")]
+    seen = [*asked, *ran("one", 30, 40, "Bash"), *ran("two", 71, 80, "Bash"), *ran("three", 72, 80, "Bash"), *called("last", "turn", 90, 99)]
+    questions = observed(seen, seed)
+    owners = {call["id"]: request for call in questions.calls(limit=0)["items"] for request in refs(call, "request")}
+    askers = {name: owners[questions.tool(f"toolu_{name}")["call"]] for name in ("one", "two", "three")}
+    assert askers == {"one": "req_main", "two": "req_next", "three": "req_next"}
+    [task] = questions.tasks(limit=0)["items"]
+    assert (task["tool_calls"], task["flags"]) == (3, [])
+    known = [*seen, *logged("tool_decision", 71, tool_use_id="toolu_two", tool_name="Bash", request_id="req_main", decision="reject")]
+    questions = observed(known, seed)
+    assert owners[questions.tool("toolu_two")["call"]] == "req_main"
+    assert questions.tasks(limit=0)["items"][0]["tool_calls"] == 3
+
+
+def refs(row: dict[str, Any], kind: str) -> list[str]:
+    return [ref["value"] for ref in row["refs"] if ref["kind"] == kind]

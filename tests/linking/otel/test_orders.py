@@ -13,7 +13,7 @@ from ramify.model.observation import Observation
 from ramify.query.service import Questions
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from tests import story
-from tests.spans import CLIENT, INTERNAL, SERVER, Span, agent, chat, one_by_one, records, span, tool
+from tests.spans import CLIENT, INTERNAL, SERVER, TRACE, Span, agent, chat, one_by_one, records, span, tool
 from tests.test_forgetting import seen_in
 
 OTHER = "1bf7651916cd43dd8448eb211c80319d"
@@ -53,12 +53,14 @@ def traces(draw: st.DrawFn) -> list[Span]:
             case "agent":
                 spans.append(agent(name, parent, **more))
             case "claim":
-                spans.append(agent(name, parent, attributes={"gen_ai.usage.input_tokens": 7}, **more))
+                spans.append(agent(name, parent, attributes={"gen_ai.usage.input_tokens": draw(st.sampled_from((7, 30)))}, **more))
             case "chat":
                 asked = [{"role": "user", "parts": [{"type": "text", "content": f"words {number}"}]}]
                 calls = [{"role": "assistant", "parts": [{"type": "tool_call", "id": f"call{number % 3}", "name": "look", "arguments": {}}]}]
                 said = {"gen_ai.input.messages": asked, "gen_ai.output.messages": calls}
-                spans.append(chat(name, parent, attributes=said if draw(st.booleans()) else {}, **more))
+                named = draw(st.sampled_from(({}, {}, {"gen_ai.response.id": "answer"}, {"anthropic.request.id": f"req_{number % 2}"})))
+                more["trace"] = draw(st.sampled_from((TRACE, TRACE, TRACE, OTHER)))
+                spans.append(chat(name, parent, attributes={**(said if draw(st.booleans()) else {}), **named}, **more))
             case "tool":
                 called = draw(st.sampled_from(("look", "go")))
                 native = {"gen_ai.tool.call.id": f"call{number % 3}"} if draw(st.booleans()) else {}

@@ -148,6 +148,44 @@ def test_a_claim_of_the_last_call_only_changes_nothing() -> None:
     assert lines(world) == ["planner - calls=2 in=100 out=50 tools=0 completed"]
 
 
+def claim(given: int, answered: int) -> dict[str, int]:
+    return {"gen_ai.usage.input_tokens": given, "gen_ai.usage.output_tokens": answered}
+
+
+NESTED = [
+    agent("lead", end=900, attributes=claim(100, 50)), agent("bare", "lead", end=800), span("glue", "bare", end=800),
+    agent("one", "glue", start=10, end=300, attributes=claim(30, 10)), agent("deep", "one", start=20, end=200, attributes=claim(20, 5)),
+    agent("two", "glue", start=310, end=700, attributes=claim(40, 30)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_claims_of_agents_inside_others_are_parts_of_those_around_them(seed: int) -> None:
+    assert one_by_one(NESTED, seed).drawn() == [
+        "lead - calls=0 in=30 out=10 tools=0 completed",
+        "  bare span-parent calls=0 in=0 out=0 tools=0 completed",
+        "    one span-parent calls=0 in=10 out=5 tools=0 completed",
+        "      deep span-parent calls=0 in=20 out=5 tools=0 completed",
+        "    two span-parent calls=0 in=40 out=30 tools=0 completed",
+    ]
+    tree = one_by_one([*NESTED, chat("call", "deep", tokens=(7, 3), start=25, end=90)], seed).tree()
+    assert {name: tree["tree_usage"][name] for name in ("calls", "input", "output")} == {"calls": 1, "input": 47, "output": 33}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_claim_that_is_less_than_those_inside_it_is_about_something_else(seed: int) -> None:
+    last_only = [agent("lead", end=900, attributes=claim(12, 4)), agent("one", "lead", start=10, end=300, attributes=claim(30, 10))]
+    assert one_by_one(last_only, seed).tree()["tree_usage"]["input"] == 42
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_asking_half_of_a_remote_call_may_be_who_says_what_it_used(seed: int) -> None:
+    halves = [agent("lead", end=900), agent("ask", "lead", kind=CLIENT, end=300, attributes=claim(30, 10)), agent("serve", "ask", kind=SERVER, flags=769, end=290)]
+    assert one_by_one(halves, seed).drawn()[1:] == ["  serve traceparent calls=0 in=30 out=10 tools=0 completed"]
+    deep = [*halves, agent("help", "serve", start=5, end=200), chat("call", "help", start=6, end=100)]
+    assert one_by_one(deep, seed).tree()["tree_usage"]["input"] == 10
+
+
 def test_input_excludes_the_cache_whoever_wrote_it() -> None:
     included = {"gen_ai.usage.cache_read.input_tokens": 70, "gen_ai.usage.cache_creation.input_tokens": 10}
     excluded = {"gen_ai.usage.cache_read_input_tokens": 500}

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ramify.linking.otel import content
 from ramify.linking.otel.nodes import Node, Nodes, call_id
-from ramify.linking.otel.structure import Structure
+from ramify.linking.otel.peers import Peers
 from ramify.linking.otel.tasks import PROTOCOL, Tasks
 from ramify.linking.sighting import Price
 from ramify.linking.world import World, key
@@ -18,16 +18,16 @@ STATUS = {"completed": "ok", "failed": "error", "canceled": "aborted", "working"
 
 
 class Calls:
-    def __init__(self, world: World, nodes: Nodes, structure: Structure, tasks: Tasks, price: Price) -> None:
+    def __init__(self, world: World, nodes: Nodes, peers: Peers, tasks: Tasks, price: Price) -> None:
         self.world = world
         self.nodes = nodes
-        self.structure = structure
+        self.peers = peers
         self.tasks = tasks
         self.price = price
         self._put: dict[str, tuple[Node, list[Node]]] = {}
 
     def put(self, node: Node) -> None:
-        around = self.structure.wrappers(node)
+        around = self.peers.witnesses(node)
         id, owner = call_id(node.seen), self.tasks.owner(node)
         known = self.world.call(id)
         if known is not None and self._is_told(known, node, around):
@@ -140,7 +140,7 @@ class Calls:
         for _, place in self.world.span(key("otel-in", task.id)) if task is not None else ():
             node = self.nodes.get(task.project, place) if task is not None else None
             if node is not None and task is not None and node.row not in self._put:
-                self._show(node, self.structure.wrappers(node), task, node.seen.model)
+                self._show(node, self.peers.witnesses(node), task, node.seen.model)
 
     def _moved_tasks(self) -> list[Task]:
         """All calls of a task stand where it stands: one of them tells whether it has moved."""

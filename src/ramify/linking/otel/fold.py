@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from ramify.linking import explicit
-from ramify.linking.otel import content, traces
+from ramify.linking.otel import claims, content, traces
 from ramify.linking.otel.calls import Calls
 from ramify.linking.otel.joining import Joining
-from ramify.linking.otel.nodes import Node, Nodes, Place, is_client_run
+from ramify.linking.otel.nodes import Node, Nodes, Place, is_client_run, trace_of
+from ramify.linking.otel.peers import Peers, answers_key, natives
 from ramify.linking.otel.structure import MISSING, Reach, Structure
 from ramify.linking.otel.tasks import Tasks
 from ramify.linking.otel.tools import Tools, is_spoken_of, run_id
@@ -16,6 +17,7 @@ from ramify.linking.world import World
 from ramify.model.entity import Call
 from ramify.model.event import Result, Scope, TaskReferred, ToolReturned
 from ramify.model.otel_event import MODEL, TOOL, LogTold, SpanSeen
+from ramify.model.usage import NOTHING
 
 
 class Fold:
@@ -27,14 +29,16 @@ class Fold:
         self.nodes = Nodes(world)
         self.structure = Structure(self.nodes)
         self.reach = Reach(self.nodes, self.structure)
+        self.peers = Peers(world, self.nodes, self.structure)
         self.traces = Traces(world, self.nodes)
-        self.tasks = Tasks(world, self.nodes, self.structure, self.traces)
-        self.tools = Tools(world, self.nodes, self.structure, self.tasks)
-        self.calls = Calls(world, self.nodes, self.structure, self.tasks, price)
+        self.tasks = Tasks(world, self.nodes, self.peers, self.traces)
+        self.tools = Tools(world, self.nodes, self.peers, self.tasks)
+        self.calls = Calls(world, self.nodes, self.peers, self.tasks, price)
         self.joining = Joining(world, self.nodes, self.structure, self.tasks)
 
     def take(self, events: Sequence[SpanSeen | LogTold]) -> None:
         self.nodes.expect(events)
+        self.world.foresee(answers_key(event.project, native) for event in events if isinstance(event, SpanSeen) for native in natives(event))
         fresh = [node for event in events if isinstance(event, SpanSeen) and (node := self._admit(event)) is not None]
         for event in events:
             if isinstance(event, LogTold):
@@ -42,6 +46,7 @@ class Fold:
         for node in fresh:
             self.reach.spread(node)
             self._note_calls(node)
+            claims.note(self.nodes, node)
 
     def wake(self, places: Sequence[Place]) -> None:
         """Spans that something else has met: a request on the wire, a task of another protocol."""
@@ -79,17 +84,21 @@ class Fold:
         while above is not None and not above.calls:
             above.calls = True
             self.nodes.changed(above)
-            if above.seen.tokens is not None:
-                self.reach.touch(above)
+            self.reach.touch(above)
             above = self.nodes.parent(above)
 
     # -- judging -------------------------------------------------------------------------------------------------------
 
     def settle(self) -> None:
         self.reach.spread_turned()
+        for above in claims.above(self.nodes, list(self.reach.touched.values())):
+            self.reach.touch(above)
         for node in list(self.reach.touched.values()):
             if waiting := self.joining.waiting_for(node):
                 self.wake(waiting)
+        for node in [node for node in self.reach.touched.values() if node.seen.role == MODEL]:
+            for other in self.peers.known_as(node):
+                self.reach.touch(other)
         for node in list(self.reach.touched.values()):
             self._stand(node)
         self._turn_traces()
@@ -129,7 +138,7 @@ class Fold:
 
     def _is_call(self, node: Node) -> bool:
         if node.seen.role == MODEL:
-            return not self.structure.is_wrapper(node)
+            return self._is_own(node)
         return node.seen.role == TOOL and not self.structure.inner_of(node)
 
     def _turn_traces(self) -> None:
@@ -145,7 +154,7 @@ class Fold:
             self._refer(node)
         elif self.structure.is_agent(node):
             self.tasks.put(node)
-        elif node.seen.role == MODEL and not self.structure.is_wrapper(node):
+        elif self._is_own(node):
             self._put_call(node)
         elif node.seen.role == TOOL:
             self.tools.put(node)
@@ -154,7 +163,10 @@ class Fold:
 
     def _put_call(self, node: Node) -> None:
         self.calls.put(node)
-        around = self.structure.wrappers(node)
+        around = self.peers.witnesses(node)
+        if any(trace_of(one.seen.place) != trace_of(node.seen.place) for one in around):  # its task may have other words now
+            self.traces.moved.add((node.seen.project, trace_of(node.seen.place)))
+            self.tasks.add(self.tasks.owner(node), NOTHING)
         for one in (node, *around):
             self.tools.asked_by(one)
         wire = self.joining.wire_of(node, around)
@@ -177,8 +189,15 @@ class Fold:
             else:
                 self.joining.give(wire, self.tasks.id_of(node.seen) if self.structure.is_agent(node) else self.tasks.owner(node))
 
+    def _is_own(self, node: Node) -> bool:
+        """A call to a model of which no other span tells better."""
+        return node.seen.role == MODEL and not self.structure.is_wrapper(node) and self.peers.is_own(node)
+
     def _clear(self, node: Node) -> None:
         """It made a row when less was known."""
+        if node.seen.role == MODEL and not self.structure.is_wrapper(node) and self.peers.primary(node) is None:
+            for one in (node, *self.structure.wrappers(node)):
+                content.show(self.world, one.seen, None, "")
         match node.table:
             case "tasks":
                 self.tasks.clear(node)

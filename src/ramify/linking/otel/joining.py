@@ -1,12 +1,14 @@
 """What spans have to do with what others show: requests on the wire, tasks of A2A, sessions of the Claude client."""
 
 from ramify.linking.otel.nodes import Node, Nodes, Place, is_client_run
+from ramify.linking.otel.peers import MOST, alike_models, answers_key, natives
 from ramify.linking.otel.structure import Structure
 from ramify.linking.otel.tasks import Tasks
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Task
-from ramify.model.otel_event import MODEL, SpanSeen
+from ramify.model.event import ModelAnswered
+from ramify.model.otel_event import SpanSeen
 
 
 class Joining:
@@ -25,9 +27,20 @@ class Joining:
             world.add(key("otel-any", seen.project), 0, "")
         if seen.task:
             world.mark(key("otel-named", f"{seen.project}:{seen.task}"), seen.opened, seen.place)
-        if seen.role == MODEL:
-            for native in {seen.message, seen.request_id} - {""}:
-                world.mark(key("otel-answer", f"{seen.project}:{native}"), seen.opened, seen.place)
+        self._note_answer(seen, before)
+
+    def _note_answer(self, seen: SpanSeen, before: SpanSeen | None) -> None:
+        world, project = self.world, seen.project
+        old = {(native, before.opened) for native in natives(before)} if before is not None else set()
+        new = {(native, seen.opened) for native in natives(seen)}
+        for native, at in old - new:
+            world.unmark(answers_key(project, native), at, seen.place)
+        for native, at in sorted(new - old):
+            known = world.span(answers_key(project, native), limit=MOST + 1)
+            if len(known) in (1, MOST):  # it is shared from now on, or by so many that it is no id
+                world.respanned |= {(project, place): None for _, place in known}
+            world.mark(answers_key(project, native), at, seen.place)
+            world.add(key("otel-answers", project), 0, "")
 
     def waiting_for(self, node: Node) -> list[Place]:
         """Spans whose links lead to this one, and those that name its task as their parent."""
@@ -107,8 +120,7 @@ def is_free(call: Call) -> bool:
 
 def fits(node: Node, call: Call) -> bool:
     """An id that would join two calls of different models joins nothing."""
-    models = sorted({node.seen.model, call.model} - {""})
-    return len(models) < 2 or models[1].startswith(models[0])
+    return alike_models(node.seen.model, call.model)
 
 
 # -- asked from the wire's side ----------------------------------------------------------------------------------------
@@ -126,13 +138,25 @@ def note_request(world: World, call: Call) -> None:
 
 
 def note_answer(world: World, call: Call) -> None:
-    if call.session or not world.find(key("otel-any", call.project)):
-        return
-    for native in {call.message, call.request_id} - {""}:
-        for _, place in world.span(key("otel-answer", f"{call.project}:{native}")):
-            world.respanned[call.project, place] = None
-    if call.span:
+    if call.session:
+        world.add(key("sessions-of", call.project), 0, "")
+    wake_spans(world, call.project, call.message, call.request_id)
+    if call.span and not call.session and world.find(key("otel-any", call.project)):
         world.respanned[call.project, call.span] = None
+
+
+def note_report(world: World, event: ModelAnswered) -> None:
+    """The client itself tells of a call: spans about it are only witnesses."""
+    world.add(key("sessions-of", event.project), 0, "")
+    wake_spans(world, event.project, event.message, event.request_id)
+
+
+def wake_spans(world: World, project: str, *ids: str) -> None:
+    if not world.find(key("otel-answers", project)):
+        return
+    for native in {*ids} - {""}:
+        for _, place in world.span(answers_key(project, native)):
+            world.respanned[project, place] = None
 
 
 def note_tasks(world: World) -> None:

@@ -28,6 +28,7 @@ class Node(Struct, array_like=True, gc=False):
     through: bool = False  # walked through, although it is an agent's
     calls: bool = False  # a model was called in it, or below
     referred: str = ""  # the tasks that its links lead to
+    claims: bool = False  # an agent says what it used, here or below
 
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -6,10 +6,11 @@ from typing import Any
 from msgspec import Struct
 
 from ramify.linking import adoption
-from ramify.linking.otel import content, traces
+from ramify.linking.otel import claims, content, traces
 from ramify.linking.otel.nodes import Node, Nodes, is_client_run, span_of, task_id, tool_row, trace_of
 from ramify.linking.otel.outside import owner_in_client
-from ramify.linking.otel.structure import MISSING, Standing, Structure
+from ramify.linking.otel.peers import Peers
+from ramify.linking.otel.structure import MISSING, Standing
 from ramify.linking.otel.traces import Traces, stand_in
 from ramify.linking.world import World, key
 from ramify.model import ids
@@ -33,10 +34,10 @@ class Sum(Struct):
 
 
 class Tasks:
-    def __init__(self, world: World, nodes: Nodes, structure: Structure, all_traces: Traces) -> None:
+    def __init__(self, world: World, nodes: Nodes, peers: Peers, all_traces: Traces) -> None:
         self.world = world
         self.nodes = nodes
-        self.structure = structure
+        self.peers, self.structure = peers, peers.structure
         self.traces = all_traces
         self.wanted: dict[str, Node | None] = {}  # None: as it was, with other sums
         self.sums: dict[str, Sum] = {}
@@ -157,7 +158,7 @@ class Tasks:
         row.title = first_line(row.prompt) or seen.agent or seen.name
         row.refs = self._refs(id, node, outer)
         row.home = conversation_id(seen.project, self._conversation(node))
-        row.native = self._native(row, node)
+        row.native = self._native(row, node, outer)
         row.refers = self._refers(id, node)
         self._attach(row, link)
 
@@ -230,7 +231,7 @@ class Tasks:
         for _, place in self.world.span(key("otel-in", task), limit=1):
             node = self.nodes.get(project, place)
             if node is not None:
-                around = [one.seen for one in reversed([node, *self.structure.wrappers(node)])]
+                around = [one.seen for one in reversed([node, *self.peers.witnesses(node)])]
                 teller = content.shown_by(self.world, around)
                 return content.first_words(self.world, teller) if teller is not None else ""
         return ""
@@ -247,17 +248,16 @@ class Tasks:
             found.add(NativeRef(PROTOCOL, "trace", trace.id))
         return (*sorted(found), *context_refs(self._conversation(node)))
 
-    def _native(self, row: Task, node: Node) -> dict[str, Any]:
+    def _native(self, row: Task, node: Node, outer: list[Node]) -> dict[str, Any]:
         """What an agent says it used is a claim: counted only where no call is known that explains it."""
-        seen, tokens = node.seen, node.seen.tokens
+        seen, tokens = node.seen, claims.of(node, outer)
         native = {**seen.native, "dialect": seen.dialect, "service": seen.service} if seen.service else {**seen.native, "dialect": seen.dialect}
         claimed = NOTHING
         if tokens is not None:
-            written = tokens.write_5m + tokens.write_1h
-            native["claim"] = {"input": tokens.input, "output": tokens.output, "cache_read": tokens.cache_read, "cache_write": written}
+            native["claim"] = claims.shown(tokens)
             if not node.calls:
                 native["claimed"] = True
-                claimed = Usage(0, tokens.input, tokens.output, tokens.cache_read, written, 0, 1)
+                claimed = claims.counted(tokens, claims.below(self.nodes, self.structure, node))
         row.usage, row.extra = row.usage - row.extra + claimed, claimed
         return native
 

@@ -15,7 +15,7 @@ from ramify.linking.otel.nodes import (
     trace_of,
     wire_tool,
 )
-from ramify.linking.otel.structure import Structure
+from ramify.linking.otel.peers import Peers
 from ramify.linking.otel.tasks import PROTOCOL, Tasks
 from ramify.linking.world import World, key
 from ramify.model.entity import Sheet, ToolCall
@@ -51,10 +51,10 @@ _spoken = msgspec.msgpack.Decoder(Spoken).decode
 
 
 class Tools:
-    def __init__(self, world: World, nodes: Nodes, structure: Structure, tasks: Tasks) -> None:
+    def __init__(self, world: World, nodes: Nodes, peers: Peers, tasks: Tasks) -> None:
         self.world = world
         self.nodes = nodes
-        self.structure = structure
+        self.peers, self.structure = peers, peers.structure
         self.tasks = tasks
         self._stirred: dict[tuple[str, str, str], None] = {}  # project, trace, and its own id or its span's place
         self._fresh: dict[str, None] = {}
@@ -203,8 +203,8 @@ class Tools:
     def _put_told(self, project: str, trace: str, native: str) -> None:
         """In the words of a call alone: no span ran it. What only came back was asked for before anybody listened."""
         spoken = self.spoken(project, trace, native)
-        asker = self.nodes.get(project, spoken.asked_in)
-        if asker is None or wire_tool(self.world, project, native) is not None:
+        asker = self._asker(project, spoken)
+        if asker is None or trace_of(asker.seen.place) != trace or wire_tool(self.world, project, native) is not None:
             self._drop(tool_id(project, trace, native))
             return
         status = "running" if not spoken.returned_in else "error" if spoken.failed else "ok"
@@ -217,8 +217,14 @@ class Tools:
         self._save(row)
 
     def _caller(self, project: str, spoken: Spoken) -> str:
-        asker = self.nodes.get(project, spoken.asked_in)
+        asker = self._asker(project, spoken)
         return call_id(asker.seen) if asker is not None and not self.structure.is_wrapper(asker) else ""
+
+    def _asker(self, project: str, spoken: Spoken) -> Node | None:
+        """The call that stands for the answer in which it was asked for; the provider's own span, in its own trace, only repeats it."""
+        asker = self.nodes.get(project, spoken.asked_in)
+        inner = self.peers.inner(asker)
+        return self.peers.primary(inner) if inner is not None else asker
 
     def _save(self, row: ToolCall) -> None:
         known = self.world.tool(row.id)

@@ -26,12 +26,14 @@ from ramify.model.otel_event import SpanSeen
 from ramify.model.prices import Tokens
 from ramify.model.usage import money_in, tokens_in
 from ramify.protocols.anthropic.normal import read_part, read_use
-from ramify.protocols.claude.hooks import author_of
+from ramify.protocols.claude.hooks import NOTICE, author_of
 from ramify.protocols.otel.request import moment
 from ramify.protocols.otel.wire import Attributes, Log, Read, attributes_of, number, parsed, plain, real, text, truth
 
 Block = dict[str, Any]
 SPAWNING = ("Agent", "Task")
+PARTS = {"subagent_type": "subagent_type", "command": "full_command"}
+"""Fields of a tool's input, and what spans call them."""
 HELPERS = (("compact", "compaction"), ("title", "title"))
 """What the client says of who asked, where nobody did."""
 
@@ -78,14 +80,24 @@ def told_by_span(read: Read, record: Record) -> list[Event]:
             return [*opened(scope, record, read.opened), *answered(read, record, scope)]
         case "tool" if tool := text(attributes.get("tool_use_id")):
             use = read_use({"id": tool, "name": text(attributes.get("tool_name")), "input": tool_input(attributes)}, 0)
-            return [ToolCalled(scope, record.source, record.id, read.opened, use)]
+            return [ToolCalled(scope, record.source, record.id, read.opened, use, read.parent)]
         case "tool.execution" if tool := text(attributes.get("tool_use_id")):
             failed = truth(attributes.get("success")) is False
             return [ToolReturned(replace(scope, agent=""), record.source, record.id, read.closed, Result(tool, 0, None, None, error=failed))]
         case "interaction" if read.closed:
-            return [TaskMoved(scope, record.source, record.id, read.closed, "completed", "interaction", ends_turn=True)]
+            return [turned(read, record, scope)]
         case _:
             return []
+
+
+def turned(read: Read, record: Record, scope: Scope) -> TaskMoved:
+    """A turn that is over; where the client's log is silent, nobody else tells what was asked."""
+    words = text(read.attributes.get("user_prompt"))
+    wakes = author_of(words.lstrip(), "") == NOTICE
+    return TaskMoved(
+        scope, record.source, record.id, read.closed, "completed", "interaction", ends_turn=True, wakes=wakes,
+        words="" if wakes else words, began=read.opened,
+    )  # fmt: skip
 
 
 def opened(scope: Scope, record: Record, at: int, kind: str = "") -> list[Event]:
@@ -105,7 +117,7 @@ def answered(read: Read, record: Record, scope: Scope) -> list[Event]:
             "", record.id, record.project, read.closed, how(failed, error), request_id=request,
             model=text(attributes.get("model")), stop_reason=text(attributes.get("stop_reason")), first_byte=first_of(attributes, read.opened),
             tokens=None if failed else tokens_of(attributes), error=error if failed else "", scope=scope, source=record.source,
-            began=read.opened, span=read.place, utility=utility_of(attributes),
+            began=read.opened, span=read.place, within=read.parent, utility=utility_of(attributes),
         )
     ]  # fmt: skip
 
@@ -141,9 +153,10 @@ def tokens_of(attributes: Attributes) -> Tokens | None:
 
 
 def tool_input(attributes: Attributes) -> Any:
+    """The log has it whole; spans only the field that says most."""
     found = parsed(attributes.get("tool_input"))
-    kind = text(attributes.get("subagent_type"))
-    return found if isinstance(found, dict) else {"subagent_type": kind} if kind else {}
+    parts = {name: text(attributes.get(given)) for name, given in PARTS.items()}
+    return found if isinstance(found, dict) else {name: value for name, value in parts.items() if value}
 
 
 # -- logs --------------------------------------------------------------------------------------------------------------
@@ -244,7 +257,7 @@ def tool_told(attributes: Attributes, record: Record, scope: Scope, at: int, end
             )
         )  # fmt: skip
     elif not ended:
-        events.append(ToolCalled(scope, record.source, record.id, at, read_use(block, 0)))
+        events.append(ToolCalled(scope, record.source, record.id, at, read_use(block, 0), request))
     if ended:
         failed = truth(attributes.get("success")) is False
         started = not failed and truth(block["input"].get("run_in_background")) is True and block["name"] in SPAWNING
@@ -258,8 +271,10 @@ def tool_told(attributes: Attributes, record: Record, scope: Scope, at: int, end
 def blocks_of_span(read: Read) -> list[Block]:
     """A tool's output is an event of its span, where the client was told to write it."""
     tool = text(read.attributes.get("tool_use_id"))
+    given = tool_input(read.attributes) if tool else {}
+    asked = [{"type": "tool_use", "id": tool, "name": text(read.attributes.get("tool_name")), "input": given}] if given else []
     outputs = [fields for name, fields in read.events() if name == "tool.output"] if tool else []
-    return [{"type": "tool_result", "tool_use_id": tool, "content": output_of(fields)} for fields in outputs]
+    return asked + [{"type": "tool_result", "tool_use_id": tool, "content": output_of(fields)} for fields in outputs]
 
 
 def output_of(fields: Attributes) -> str:
