@@ -96,10 +96,14 @@ def _behind(world: World, call: Call, parent: Call, session: str) -> tuple[str, 
         return conversation, parent.line, parent.task
     asked = None
     if call.utility != "compaction":
-        asked = prompt_of(world.chain(call).parts, call.new_message, call.new_block)
+        asked = _asked(world, call)
     task = _root(world, call, asked) if asked is not None or call.twin else parent.task
     own_line = call.relation == "compacted" or (call.utility != "compaction" and not _goes_on(world, call, parent))
     return conversation, call.id if own_line else parent.line, task
+
+
+def _asked(world: World, call: Call) -> str | None:
+    return prompt_of(world.chain(call).parts, call.new_message, call.new_block, call.utility == "compaction")
 
 
 def _root(world: World, call: Call, asked: str | None) -> str:
@@ -141,7 +145,7 @@ def _at_the_start(world: World, call: Call, session: str) -> tuple[str, str, str
     if call.parent_session:
         return session, task, task
     if session:
-        task = _root(world, call, prompt_of(world.chain(call).parts, call.new_message, call.new_block) or "")
+        task = _root(world, call, _asked(world, call) or "")
     return session or ids.rooted_conversation_id(call.id), call.id, task
 
 
@@ -245,7 +249,7 @@ def _put_words(world: World, call: Call, task: Task) -> None:
         task.prompt, task.prompt_author = asked, "agent"
         task.title = (tool.title if tool else "") or first_line(asked)
         return
-    asked_by_person = prompt_of(world.chain(call).parts, call.new_message, call.new_block)
+    asked_by_person = _asked(world, call)
     task.prompt = asked_by_person or ""
     task.prompt_author = "human" if asked_by_person is not None else "unknown"
     task.title = first_line(task.prompt)
