@@ -1,6 +1,6 @@
 """Where a call stands: conversation, line (branch) and task. Follows from its links, and moves with them."""
 
-from ramify.linking import corrected, delegated, rollup, sessions, toolcalls, trace, turns, warmups
+from ramify.linking import corrected, delegated, interruption, rollup, sessions, toolcalls, trace, turns, warmups
 from ramify.linking.authorship import prompt_of
 from ramify.linking.conversation import first_attempt
 from ramify.linking.retelling import first_line, name_child, put_line, put_words, stated_link
@@ -27,6 +27,7 @@ def place(world: World, call: Call) -> None:
         follow(world, call)
         if call.trace:
             trace.wake(world, call)
+    interruption.note(world, call)
     if call.told_agent and call.relation != "agent" and (told := world.task(task)) and told.first == call.id:
         world.retold[task] = None  # an agent that names itself is put together below
     if line == call.id:
@@ -204,6 +205,8 @@ def _put_task(world: World, call: Call) -> None:
     task.parent = link.parent if link else ""
     if tool is not None and tool.child == task.id:
         toolcalls.settle_outcome(world, tool)
+    elif task.kind == "root":
+        interruption.settle(world, task)
     elif task.outcome:
         task.outcome, task.outcome_at = "", 0
         world.save("tasks", task)
