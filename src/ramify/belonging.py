@@ -26,6 +26,7 @@ from ramify.model.entity import Correction as Word
 from ramify.model.event import Event, MessageSaid, ModelAnswered, ModelCalled
 from ramify.model.observation import Correction, Observation, Record, Request, Response
 from ramify.protocols.a2a.frame import Frame, read_frame
+from ramify.protocols.anthropic import batches
 from ramify.protocols.anthropic.decode import header
 from ramify.protocols.claude import decode as claude
 from ramify.scopes import told_conversation
@@ -98,9 +99,9 @@ class Belonging:
         """Ids of conversations and of sessions of the event log; none: it tells of nobody."""
         match seen:
             case Request():
-                return self._of_call(ids.call_id(seen.id)) or of_headers(seen)
+                return self._of_call(ids.call_id(seen.id)) or self._of_batch(seen) or of_headers(seen)
             case Response():
-                return self._of_call(ids.call_id(seen.request)) or self._of_request(seen.request)
+                return self._of_call(ids.call_id(seen.request)) or self._of_batch(seen) or self._of_request(seen.request)
             case Correction():
                 found = [self._of_task(seen.child), self._of_task(seen.parent), self._of_tool(seen.parent)]
                 return frozenset(one for one in found if one)
@@ -121,6 +122,22 @@ class Belonging:
             return frozenset()
         session = ids.session_conversation_id(call.project, call.session) if call.session else ""
         return frozenset({call.conversation or session} - {""})
+
+    def _of_batch(self, seen: Request | Response) -> frozenset[str]:
+        """A body that holds many requests, or their answers, tells of whatever those do."""
+        if "/messages/batches" not in seen.path:
+            return frozenset()
+        asked: Observation | None = seen
+        answer: Observation | None = seen
+        if isinstance(seen, Response):
+            asked = self._store.observation(seen.request)
+        else:
+            answer = next((self._store.observation(id) for _, id in self._store.span(key("reply", seen.id), 0, FOREVER, 1, False)), None)
+        if not isinstance(answer, Response):
+            return frozenset()
+        held = batches.entries(asked if isinstance(asked, Request) else None, answer)
+        requests = {one.id if isinstance(one, Request) else one.request for one in held if isinstance(one, Request | Response)}
+        return frozenset().union(*(self._of_call(ids.call_id(one)) for one in requests))
 
     def _of_request(self, id: str) -> frozenset[str]:
         seen = self._store.observation(id)

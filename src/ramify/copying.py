@@ -50,6 +50,7 @@ class Sum:
 def copy(source: Store, target: Store, rules: Rules, prices: Prices, progress: Progress) -> dict[str, Any]:
     mark = f"copied:{source.fact('identity') or source.url!s}"
     ingest = Ingest(target, rules, prices)
+    ingest.cuts = False
     after, total = int(target.fact(mark) or 0), source.seq()
     _copy_facts(source, target)
     _oldest_rules(source, target)

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from ramify import reporting
 from ramify.linking import decide, loops, sums, tallies
 from ramify.linking.conversation import any_waits
-from ramify.linking.world import Rules, World, key
+from ramify.linking.world import FOREVER, Rules, World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Entity
 from ramify.model.entity import Correction as CorrectionRow
@@ -19,6 +19,7 @@ from ramify.model.observation import Correction, Observation, Record, Request, R
 from ramify.model.prices import Tokens
 from ramify.naming import refs_of
 from ramify.protocols import model_api
+from ramify.protocols.anthropic import batches
 from ramify.protocols.anthropic.answer import Answer
 from ramify.protocols.anthropic.bodies import Bodies, Reading
 from ramify.protocols.claude import decode as claude
@@ -31,6 +32,7 @@ from ramify.storage.base import Ask, Changes, Entry, Kept, Overtaken, Ref, Store
 log = logging.getLogger("ramify")
 Rows = dict[tuple[str, str], Entity | None]
 Awaited = Callable[[Sequence[Observation]], list[Observation]]
+CHUNK = 200  # of what is cut out of one body: it may be very much
 DERIVED = "derived"  # a fact of a store that is derived: up to where in the log; -1: that cannot be said
 
 
@@ -175,6 +177,7 @@ class Ingest:
         self.lost = 0
         self.awaited: Awaited = list  # asked of what comes late, when nobody else writes: what of it is still wanted
         self.withheld = 0  # came late, and was not
+        self.cuts = True  # message batches; another store's log has what was cut out of them beside them
         self._late = False
         self._behind = True  # until it was looked
         self._turn = threading.RLock()  # a person's correction comes from another thread than the traffic
@@ -200,11 +203,28 @@ class Ingest:
                 self._late = False
 
     def step(self, batch: Sequence[Observation]) -> int:
-        """How many were new. On `StoreDown` nothing was stored, and the same batch may be tried again."""
+        """How many were new. On `StoreDown` nothing of it was stored, and the same batch may be tried again."""
+        cut = self._cut_out(batch) if self.cuts else []
+        for start in range(0, len(cut), CHUNK):
+            self.take(cut[start : start + CHUNK])
         try:
             return self._step(batch)
         except Overtaken:
             return self._step(batch)
+
+    def _cut_out(self, batch: Sequence[Observation]) -> list[Observation]:
+        """What message batches hold, as exchanges of their own. They go first: what is stored has been cut."""
+        pairs = [pair for seen in batch if "/messages/batches" in getattr(seen, "path", "") for pair in self._paired(seen, batch)]
+        return [entry for asked, answer in pairs for entry in batches.entries(asked, answer)]
+
+    def _paired(self, seen: Observation, batch: Sequence[Observation]) -> list[tuple[Request | None, Response]]:
+        """With what it answers, or was answered with: either may be seen first."""
+        log = self.reader.log
+        if isinstance(seen, Response):
+            asked = next((one for one in batch if one.id == seen.request), None) or log.observation(seen.request)
+            return [(asked if isinstance(asked, Request) else None, seen)]
+        known = [log.observation(id) for _, id in self.store.span(key("reply", seen.id), 0, FOREVER, 1, False)]
+        return [(seen, answer) for answer in known if isinstance(seen, Request) and isinstance(answer, Response)]
 
     def _step(self, batch: Sequence[Observation]) -> int:
         with self._turn:
@@ -326,6 +346,9 @@ class Ingest:
             place = left_key(seen, call.session if call is not None else "")
             if place is not None:
                 self.world.add(place, seen.at, seen.id)
+            if isinstance(seen, Response) and (batch_id := batches.batch_of(seen)):
+                for id in (seen.request, seen.id):
+                    self.world.add(key("batch", seen.project, batch_id), seen.at, id)
         for gone in map(self.reader.record, self.world.forgotten):
             if gone is not None and (place := left_key(gone, "")) is not None:
                 self.world.remove(place, gone.at, gone.id)

@@ -7,6 +7,7 @@ from ramify.linking.keys import FOREVER
 from ramify.linking.world import key
 from ramify.model import ids
 from ramify.model.entity import Call, Conversation
+from ramify.protocols.anthropic.decode import BATCH
 from ramify.scopes import NOBODY, TOLD, seen_key
 from ramify.storage.base import Store
 
@@ -32,13 +33,19 @@ class Members:
                 sessions.add((row.project, row.session))
         for call in self._store.among("calls", "conversation", sorted(wanted)):
             if isinstance(call, Call):
-                found |= {call.request, call.response}
+                found |= {call.request, call.response, *self._wholes(call)}
                 sessions |= {(call.project, call.session)} if call.session else set()
         for project, session in sessions:
             if ids.session_conversation_id(project, session) in wanted:
                 found |= set(self._with_answers(seen_key(project, session)))
         found |= {id for id, owners in self._all_told().items() if owners & wanted}
         return found - {""}
+
+    def _wholes(self, call: Call) -> Iterator[str]:
+        """The bodies that a batch's call was cut out of."""
+        if call.source == BATCH:
+            batch = call.exchange.rpartition("/")[0]
+            yield from (id for _, id in self._store.span(key("batch", call.project, batch), -FOREVER, FOREVER, MOST, False))
 
     def of_nobody(self, before: int) -> Iterator[str]:
         """What names nobody, or may turn out not to, and is older."""

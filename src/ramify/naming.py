@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from ramify.model.entity import Call, Conversation, Entity, NativeRef, Operation, Task, ToolCall
+from ramify.protocols.anthropic.decode import BATCH
 from ramify.storage.base import Ref
 
 Names = list[tuple[str, str]]
@@ -33,6 +34,7 @@ def names_of(row: Entity | None) -> Names:
         case Call():
             named = [("claude:message", row.message), ("claude:request", row.request_id)]
             other = [("capture:exchange", row.exchange)] if row.exchange != row.request else []  # the call's id follows from that
+            other += [("claude:batch", row.exchange)] if row.source == BATCH else []
             spans = [row.span] if row.relation == "seen" and row.span else []  # of a request on the wire, that is the span around it
             return [one for one in (*other, *named) if one[1]] + span_names(spans)
         case ToolCall() if row.protocol:

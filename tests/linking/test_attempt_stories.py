@@ -263,3 +263,31 @@ def test_a_child_that_began_before_the_answer_was_lost_is_its_own() -> None:
     main.call("b", agent("toolu_2", "look"), at=6.0, attempt_of="a")
     story.subtask("c", by="a", via="toolu_1")
     story.check(orders=16)
+
+
+@pytest.mark.parametrize("how", ["tool", "words", "later"])
+def test_a_turn_that_a_person_interrupted_is_canceled_when_the_next_prompt_says_so(how: str) -> None:
+    story = Story()
+    line = story.line(session="s").ask("a", "go", use("toolu_1", command="sleep 99"), task="1", branch="main")
+    refused = result("toolu_1", "[Request interrupted by user for tool use]", is_error=True)
+    if how == "words":
+        line.ask("b", result("toolu_1"), use("toolu_2", command="sleep 99"), parent="a", task="1", branch="main")
+        refused = result("toolu_2", "stopped", is_error=True)
+    mark = "[Request interrupted by user for tool use]" if how != "words" else "[Request interrupted by user]"
+    line.say([refused, text(mark)])
+    line.ask("c", "something else", "done", parent="b" if how == "words" else "a", task="2", branch="main")
+    if how == "later":
+        line.ask("d", "and more", "done", parent="c", task="3", branch="main")
+    questions = story.check(orders=20)
+    tasks = {task["prompt"]: task for task in questions.tasks()["items"]}
+    assert (tasks["go"]["status"], tasks["go"]["flags"]) == ("canceled", [])
+    assert {task["status"] for prompt, task in tasks.items() if prompt != "go"} == {"completed"}
+    assert tasks["go"]["closed"] < tasks["something else"]["opened"]
+
+
+def test_what_was_said_behind_a_mark_of_somebody_else_interrupts_nothing() -> None:
+    story = Story()
+    line = story.line(session="s").ask("a", "go", use("toolu_1", command="cat log"), task="1", branch="main")
+    line.ask("b", [result("toolu_1", "[Request interrupted by user]"), text("Why [Request interrupted by user]?")], parent="a", task="2", branch="main")
+    tasks = {task["prompt"]: task["status"] for task in story.check(orders=3).tasks()["items"]}
+    assert tasks["go"] != "canceled"

@@ -252,3 +252,24 @@ def test_equal_summaries_of_two_agents_are_told_apart_by_what_was_carried_over(c
         story.subtask(f"b{number}", by="a", via=f"toolu_{number}")
     main.ask("e", [report("toolu_1"), report("toolu_2")], parent="a", branch="main", task="1")
     story.check(orders=24)
+
+
+@pytest.mark.parametrize("how", ["2.0.42", "2.1.112", "2.1.325"])
+@pytest.mark.parametrize("failed", [{"http": 529}, {"outcome": "aborted", "status": "aborted", "cut": "event: message_delta"}, {"outcome": ""}])
+def test_how_a_summary_went_says_nothing_of_the_task(how: str, failed: dict[str, Any]) -> None:
+    story = Story()
+    line = begun(story, session="s")
+    summed_up(line, "c", how, "" if "http" in failed else ANSWER, parent="b", branch="main", task="2", keep=False, **failed)
+    questions = story.check(orders=6)
+    [task] = [task for task in questions.tasks()["items"] if task["prompt"] == "go on"]
+    assert (task["status"], task["flags"]) == ("completed", [])
+    assert task["closed"] == next(call["closed"] for call in questions.calls(limit=0)["items"] if call["kind"] == "main" and call["task"] == task["id"])
+
+
+def test_a_summary_alone_is_all_that_is_known_of_its_task() -> None:
+    story = Story()
+    line = story.line(session="s").say("fix it")
+    line.messages += [{"role": "assistant", "content": [text("done")]}]
+    summed_up(line, "c", "2.1.112", parent=None, branch="main", task="1")
+    [task] = story.check(orders=3).tasks()["items"]
+    assert (task["prompt"], task["status"]) == ("fix it", "completed")

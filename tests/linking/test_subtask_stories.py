@@ -397,3 +397,23 @@ def test_a_client_that_an_agents_shell_started_hangs_under_the_trace_it_inherite
     for seed in range(12):
         mixed, _ = story.told(story.mixed(seed), 1 + seed % 4)
         assert stories.row_differences(rows, stories.rows(mixed)) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent"),
+    [(("general-purpose", "Explore"), ("Explore", "general-purpose")), (("general-purpose", "reviewer"), ("custom", "general-purpose"))],
+)
+def test_equal_prompts_are_told_apart_by_the_type_of_agent_that_the_client_names(asked: tuple[str, str], sent: tuple[str, str]) -> None:
+    story = Story()
+    offers = [agent(f"toolu_{number}", "look", subagent_type=one) for number, one in enumerate(asked, 1)]
+    story.line(session="s").ask("a", "go", offers, task="1", branch="main")
+    for name, type, branch in (("b", sent[0], "subtask_2"), ("c", sent[1], "subtask_1")):
+        child = story.line(session="s", agent=f"agent_{name}", headers={"x-claude-code-agent-type": type})
+        child.ask(name, "look", branch=branch, kind="subagent")
+    story.subtask("b", by="a", via="toolu_2", rule="prompt-match", sure=False)
+    story.subtask("c", by="a", via="toolu_1", rule="prompt-match", sure=False)
+    questions = story.check()
+    links = [task["link"] for task in questions.tasks()["items"] if task["link"]]
+    assert [link["certainty"] for link in links] == [0.95, 0.95]
+    reasons = {lost["rejected_because"] for link in links for lost in questions.why(questions.tool(link["via"])["spawned"][0])["candidates"]}
+    assert reasons <= {"it asked for another type of agent", "taken: one offer, one child"}

@@ -14,8 +14,10 @@ class Author(Struct, frozen=True):
     author: str  # human, agent, tool, harness, system, unknown
     kind: str = ""
     reason: str = ""
+    who: str = ""  # which agent: "caller", the one that gave the work, or "named" in the words; empty: the one that works
 
 
+SUMMARY_ASKED = Author("harness", "command", "the client's request for a summary")
 HUMAN = Author("human", "", "what remains on the main line")
 DURING_TURN = Author("human", "", "a person's message during the turn")
 # In this order; the first that fits decides.
@@ -28,35 +30,40 @@ USER_MARKS: tuple[tuple[str, Author], ...] = (
     ("<task-notification>", Author("harness", "notification", "a notice of the client")),
     (
         "The coordinator sent a message while you were working:",
-        Author("agent", "", "the caller's message to a running agent"),
+        Author("agent", "", "the caller's message to a running agent", "caller"),
     ),
     (
         "The user sent a new message while you were working:",
         DURING_TURN,
     ),
-    ("<agent-message", Author("agent", "", "another agent's message")),
+    ("<agent-message", Author("agent", "", "another agent's message", "named")),
     ("Base directory for this skill:", Author("harness", "skill", "what the client loaded for a skill")),
     ("[Workflow harness", Author("harness", "command", "a workflow's prompt")),
-    ("<fork-boilerplate>", Author("agent", "", "the directive of a forked agent")),
-    ("Another Claude session sent a message:", Author("agent", "", "another agent's message")),
+    ("<fork-boilerplate>", Author("agent", "", "the directive of a forked agent", "caller")),
+    ("Another Claude session sent a message:", Author("agent", "", "another agent's message", "named")),
     ("Stop hook feedback:", Author("harness", "hook", "a hook's feedback")),
-    ("Tool loaded.", Author("harness", "reminder", "the client's word after a search for tools")),
-    ("Continue from where you left off.", Author("harness", "command", "the client's word when a session goes on")),
-    (
-        "Your task is to create a detailed summary of the conversatio",
-        Author("harness", "command", "the client's request for a summary"),
-    ),
+    ("Your task is to create a detailed summary of the conversatio", SUMMARY_ASKED),
     (
         "Caveat: The messages below were generated",
         Author("harness", "caveat", "the client's caveat about local commands"),
     ),
     ("<local-command-caveat>", Author("harness", "caveat", "the client's caveat about local commands")),
     ("<local-command-stdout>", Author("harness", "command-output", "output of a local command")),
+    ("<local-command-stderr>", Author("harness", "command-output", "output of a local command")),
+    ("<bash-stdout>", Author("harness", "command-output", "output of a shell command that a person ran")),
+    ("<bash-stderr>", Author("harness", "command-output", "output of a shell command that a person ran")),
+    ("<bash-input>", Author("harness", "command", "a shell command: typed by a person, worded by the client")),
     ("<command-name>", Author("harness", "command", "a slash command: typed by a person, worded by the client")),
     ("<command-message>", Author("harness", "command", "a slash command: typed by a person, worded by the client")),
     ("[Request interrupted by user", Author("harness", "interruption", "the client's mark of an interruption")),
-    ("CRITICAL: Respond with TEXT ONLY", Author("harness", "command", "the client's request for a summary")),
+    ("CRITICAL: Respond with TEXT ONLY", SUMMARY_ASKED),
 )
+NAMING = tuple(mark for mark, author in USER_MARKS if author.who == "named")
+# Only where nothing else is said: a person may begin so.
+WHOLE_MARKS = {
+    "Tool loaded.": Author("harness", "reminder", "the client's word after a search for tools"),
+    "Continue from where you left off.": Author("harness", "command", "the client's word when a session goes on"),
+}
 REMINDER = Author("harness", "reminder", "a reminder of the client")
 HOOK_CONTEXT = Author("harness", "hook", "a hook's context")
 
@@ -74,6 +81,8 @@ def judge_text(role: str, text: Text) -> Author:
         return Author("harness", "notification", "a notice of the client")
     if not text.normal:
         return REMINDER
+    if whole := WHOLE_MARKS.get(text.normal):
+        return whole
     for mark, author in USER_MARKS:
         if text.normal.startswith(mark):
             return author
@@ -114,37 +123,63 @@ def judge_part(part: Part, first_block: int = 0) -> list[tuple[Text, Author]]:
     return judged
 
 
-# The client's own wishes: nobody typed a command.
-UNASKED = ("CRITICAL", "Continue from where you left off.", "Your task is to create a detailed summary")
+UNASKED = "Continue from where you left off."  # nobody typed a command
+BEGIN_COMMAND = ("<command-name>", "<command-message>", "<bash-input>")
 
 
-def prompt_of(parts: tuple[Part, ...], message: int, block: int) -> str | None:
+def prompt_of(parts: tuple[Part, ...], message: int, block: int, sums_up: bool = False) -> str | None:
     """What a person asked in the new part of a request; None where nobody did.
 
-    A slash command that becomes a prompt counts; a local one (its output stands beside it) does not.
+    A slash command that becomes a prompt counts; a local one (a caveat stands before it, or its output behind) does not.
+    `sums_up`: the request is the client's own for a summary; elsewhere the same wish is a person's.
     """
     humans: list[str] = []
-    commands: list[str] = []
-    local = False
+    commands = _Commands()
     for index in range(message, len(parts)):
         part = parts[index]
         if part.role != "user":
             continue
         for text, author in judge_part(part, block if index == message else 0):
-            if author is HUMAN:
+            if author is HUMAN or (author is SUMMARY_ASKED and not sums_up):
                 humans.append(text.normal)
-            elif author.kind == "command" and not text.normal.startswith(UNASKED):
-                commands.append(text.normal)
-            elif author.kind in ("command-output", "caveat"):
-                local = True
-    if humans:
-        return "\n\n".join(humans)
-    return "\n\n".join(commands) if commands and not local else None
+            elif author is not SUMMARY_ASKED:
+                commands.take(text.normal, author.kind)
+    return "\n\n".join(humans or commands.asked()) or None
+
+
+class _Commands:
+    """Each with its body; those that the client carried out itself are no prompts."""
+
+    def __init__(self) -> None:
+        self._found: list[list[str]] = []
+        self._local: list[bool] = []
+        self._warned = False
+
+    def take(self, words: str, kind: str) -> None:
+        if kind == "caveat":
+            self._warned = True
+        elif kind == "command-output" and self._local:
+            self._local[-1] = True
+        elif kind == "command" and words.startswith(BEGIN_COMMAND):
+            self._begin(words, self._warned or words.startswith("<bash-input>"))
+        elif kind == "command" and words != UNASKED:
+            if self._found:
+                self._found[-1].append(words)
+            else:
+                self._begin(words, False)
+
+    def _begin(self, words: str, local: bool) -> None:
+        self._found.append([words])
+        self._local.append(local)
+        self._warned = False
+
+    def asked(self) -> list[str]:
+        return [words for command, local in zip(self._found, self._local, strict=True) if not local for words in command]
 
 
 # -- reported messages: the source's own flags first, then the words ----------------------------------------------------
 
-CALLER = Author("agent", "", "the prompt that the calling agent wrote")
+CALLER = Author("agent", "", "the prompt that the calling agent wrote", "caller")
 MODEL = Author("agent", "", "the model's own words")
 TOOL = Author("tool", "", "a tool's result")
 BEHIND_COMMAND = Author("harness", "command", "the body of a slash command")
@@ -156,8 +191,7 @@ def judge_reported(part: Part, hint: Hint, in_agent: bool = False, behind_comman
     if part.role == "assistant" and not hint.author:
         return [(text, MODEL) for text in part.texts]
     if hint.author:
-        flagged = Author(hint.author, hint.kind, hint.reason)
-        return [(text, flagged) for text in part.texts]
+        return [(text, flagged(hint, text.normal)) for text in part.texts]
     judged: list[tuple[Text, Author]] = []
     for text, author in judge_part(part):
         if author is HUMAN and hint.meta:
@@ -166,6 +200,12 @@ def judge_reported(part: Part, hint: Hint, in_agent: bool = False, behind_comman
             author = CALLER
         judged.append((text, author))
     return judged
+
+
+def flagged(hint: Hint, words: str) -> Author:
+    named = hint.agent or words.startswith(NAMING)
+    who = ("named" if named else "caller") if hint.author == "agent" else ""
+    return Author(hint.author, hint.kind, hint.reason, who)
 
 
 def prompt_in(part: Part, hint: Hint) -> str | None:

@@ -28,10 +28,11 @@ def asked(world: World, event: ModelCalled, price: Price) -> None:
     id = ids.call_id(event.request)
     known = world.call(id)
     call = known or Call(id)
-    if call.asked:
+    if call.asked and not is_alone(call):
         return
     scope = event.scope
     call.asked = True
+    call.relation = ""
     call.request, call.exchange, call.source = event.request, event.exchange, event.source
     call.project, call.user, call.session = scope.project, scope.user, scope.session
     call.parent_session = scope.parent_session
@@ -65,6 +66,17 @@ def asked(world: World, event: ModelCalled, price: Price) -> None:
         sighting.meet(world, call)
         joining.note_answer(world, call)
     settle(world)
+
+
+def is_alone(call: Call) -> bool:
+    """A line of a batch's results of which nobody has seen the request yet: it stands nowhere, like a helper."""
+    return call.relation == "helper" and not call.utility
+
+
+def _stand_alone(world: World, call: Call, event: ModelAnswered) -> None:
+    call.asked, call.relation = True, "helper"
+    call.exchange, call.source, call.started = event.entry, event.source, event.at
+    world.unplaced[call.id] = None
 
 
 def _refuse_earlier_end(call: Call) -> None:
@@ -105,6 +117,8 @@ def answered(world: World, event: ModelAnswered, price: Price, version: str) -> 
     )
     call.uses = tuple(use.id for use in event.part.uses) if event.part else ()
     call.signs = tuple(use.sign for use in event.part.uses) if event.part else ()
+    if event.entry and not call.asked:
+        _stand_alone(world, call, event)
     _refuse_earlier_end(call)
     put_answer_chain(call)
     if call.request_id:

@@ -1,6 +1,6 @@
 """Where a call stands: conversation, line (branch) and task. Follows from its links, and moves with them."""
 
-from ramify.linking import corrected, delegated, rollup, sessions, toolcalls, trace, turns, warmups
+from ramify.linking import corrected, delegated, interruption, rollup, sessions, toolcalls, trace, turns, warmups
 from ramify.linking.authorship import prompt_of
 from ramify.linking.conversation import first_attempt
 from ramify.linking.retelling import first_line, name_child, put_line, put_words, stated_link
@@ -27,6 +27,7 @@ def place(world: World, call: Call) -> None:
         follow(world, call)
         if call.trace:
             trace.wake(world, call)
+    interruption.note(world, call)
     if call.told_agent and call.relation != "agent" and (told := world.task(task)) and told.first == call.id:
         world.retold[task] = None  # an agent that names itself is put together below
     if line == call.id:
@@ -96,10 +97,14 @@ def _behind(world: World, call: Call, parent: Call, session: str) -> tuple[str, 
         return conversation, parent.line, parent.task
     asked = None
     if call.utility != "compaction":
-        asked = prompt_of(world.chain(call).parts, call.new_message, call.new_block)
+        asked = _asked(world, call)
     task = _root(world, call, asked) if asked is not None or call.twin else parent.task
     own_line = call.relation == "compacted" or (call.utility != "compaction" and not _goes_on(world, call, parent))
     return conversation, call.id if own_line else parent.line, task
+
+
+def _asked(world: World, call: Call) -> str | None:
+    return prompt_of(world.chain(call).parts, call.new_message, call.new_block, call.utility == "compaction")
 
 
 def _root(world: World, call: Call, asked: str | None) -> str:
@@ -141,7 +146,7 @@ def _at_the_start(world: World, call: Call, session: str) -> tuple[str, str, str
     if call.parent_session:
         return session, task, task
     if session:
-        task = _root(world, call, prompt_of(world.chain(call).parts, call.new_message, call.new_block) or "")
+        task = _root(world, call, _asked(world, call) or "")
     return session or ids.rooted_conversation_id(call.id), call.id, task
 
 
@@ -200,6 +205,8 @@ def _put_task(world: World, call: Call) -> None:
     task.parent = link.parent if link else ""
     if tool is not None and tool.child == task.id:
         toolcalls.settle_outcome(world, tool)
+    elif task.kind == "root":
+        interruption.settle(world, task)
     elif task.outcome:
         task.outcome, task.outcome_at = "", 0
         world.save("tasks", task)
@@ -245,7 +252,7 @@ def _put_words(world: World, call: Call, task: Task) -> None:
         task.prompt, task.prompt_author = asked, "agent"
         task.title = (tool.title if tool else "") or first_line(asked)
         return
-    asked_by_person = prompt_of(world.chain(call).parts, call.new_message, call.new_block)
+    asked_by_person = _asked(world, call)
     task.prompt = asked_by_person or ""
     task.prompt_author = "human" if asked_by_person is not None else "unknown"
     task.title = first_line(task.prompt)

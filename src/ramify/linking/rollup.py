@@ -194,8 +194,7 @@ def _leave(world: World, call: Call, id: str) -> None:
         earliest = world.span(key("in", id), limit=1)
         task.first = earliest[0][1] if earliest else ""
     if task.last == call.id:
-        newest = world.calls_at(key("in", id))
-        _set_last(task, newest[-1] if newest else Call("", status=""))
+        _set_last(task, _newest(world, id))
     world.save("tasks", task)
 
 
@@ -252,10 +251,12 @@ def _join(world: World, call: Call) -> None:
     task.calls += 1
     task.usage = task.usage + counted(call)
     task.tool_calls += len(call.uses)
-    newest = (call.started, call.id) >= (task.last_started, task.last)
+    newest = _is_newest(task, call)
     loops.join(world, task, call, newest)
     if newest:
         _set_last(task, call)
+    elif call.utility and not task.last_started:
+        _set_last(task, _newest(world, task.id))
     world.save("tasks", task)
     _book_own(world, task)
 
@@ -285,16 +286,28 @@ def _note_first(world: World, task: Task, call: Call) -> None:
     world.retold[task.id] = None
 
 
+def _is_newest(task: Task, call: Call) -> bool:
+    return not call.utility and (call.started, call.id) >= (task.last_started, task.last)
+
+
+def _newest(world: World, id: str) -> Call:
+    """How a summary went, or another call that the client made for itself, says nothing of the task: only where there is no other."""
+    calls = world.calls_at(key("in", id))
+    own = [call for call in calls if not call.utility]
+    return (own or calls or [Call("", status="")])[-1]
+
+
 def _set_last(task: Task, call: Call) -> None:
-    task.last, task.last_started = call.id, call.started
+    """One of the client's own gives way to whichever comes."""
+    task.last, task.last_started = call.id, 0 if call.utility else call.started
     unfinished = "tool_use" if call.relation == "seen" and call.uses else ""  # a report may leave out why it ended
     task.last_status, task.last_stop, task.last_ended = call.status, call.stop_reason or unfinished, call.ended
 
 
 def _refresh_end(world: World, call: Call) -> None:
     task = world.task(call.task)
-    if task is not None and task.last == call.id:
-        _set_last(task, call)
+    if task is not None and (task.last == call.id or _is_newest(task, call)):
+        _set_last(task, _newest(world, task.id) if call.utility else call)
         world.save("tasks", task)
     row = world.conversation(call.conversation)
     end = last_active(call)

@@ -24,6 +24,7 @@ from ramify.model.link import Candidate
 
 FOREVER = 1 << 62
 LATELY = 12
+CUSTOM, BUILT_IN = "custom", ("general-purpose", "explore", "plan", "fork", "workflow-subagent")
 
 
 class Offer(Struct, frozen=True):
@@ -256,7 +257,7 @@ def _pair_by_prompt(
         _pair_with_workflow(claim, [offer for offer in fitting if is_shared(offer)], mine)
         return
     lost: list[Candidate] = []
-    for offer in sorted(fitting, key=lambda offer: offer.left < claim.started):
+    for offer in sorted(fitting, key=lambda offer: (_is_of_other_type(offer, claim), offer.left < claim.started)):
         reason = _refusal(offer, claim, taken, windows[claim.project])
         if reason or mine.offer:
             lost.append(Candidate(offer.tool.id, "prompt-match", 0.5, reason or _preferred(offer, claim)))
@@ -266,11 +267,21 @@ def _pair_by_prompt(
     mine.candidates = tuple(lost[:8])
     if mine.offer:
         mine.rule = "prompt-match"
-        rivals = [other for other in fitting if other is not mine.offer and other.until > claim.started]
+        rivals = [one for one in fitting if one is not mine.offer and one.until > claim.started and not _is_of_other_type(one, claim)]
         mine.certainty = (0.6 if rivals else 0.95) if claim.session else (0.5 if rivals else 0.85)
 
 
+def _is_of_other_type(offer: Offer, claim: Call) -> bool:
+    """Some clients send which type of agent asks. All types of one's own are `custom` there."""
+    asked, sent = offer.tool.agent_type.lower(), claim.agent_type.lower()
+    if not asked or not sent:
+        return False
+    return asked in BUILT_IN if sent == CUSTOM else asked != sent
+
+
 def _preferred(loser: Offer, claim: Call) -> str:
+    if _is_of_other_type(loser, claim):
+        return "it asked for another type of agent"
     if loser.left < claim.started:
         return "its caller's line had gone on without it"
     return "an earlier offer with the same prompt was free"

@@ -244,7 +244,7 @@ class World:
     def is_new(self, call: Call) -> None:
         """Nothing can hang on a call that was never heard of: what is certainly absent is not looked for."""
         task = ids.opened_task_id(call.id)
-        self.are_new(children_of(call), key("attempt", call.id), key("spawned", call.id), key("in", task))
+        self.are_new(children_of(call), key("attempt", call.id), key("spawned", call.id), key("in", task), key("cut-off", task))
         for place in (("tasks", task), ("lines", task), ("lines", call.id)):
             self._rows.setdefault(place, None)
         if not call.session:

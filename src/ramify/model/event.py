@@ -146,6 +146,7 @@ class ModelAnswered(Struct, frozen=True):
     within: str = ""  # and the span around that
     cost_nano: int | None = None  # as the source states it
     utility: str = ""  # what a helper's call is for, where the source says so
+    entry: str = ""  # `batch/custom_id`: it tells by itself whose answer it is, and its request may never be seen
 
 
 class Hint(Struct, frozen=True):

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from ramify.linking.authorship import CALLER, HUMAN, MODEL, TOOL, Author, judge_part, system_pieces
+from ramify.linking.authorship import CALLER, HUMAN, MODEL, SUMMARY_ASKED, TOOL, Author, judge_part, system_pieces
 from ramify.model.entity import Call, Task
 from ramify.model.moment import iso
 from ramify.protocols.anthropic.normal import blocks_of, read_part
 from ramify.query.content import Block, Content, parse
+from ramify.query.writers import writer_of
 
 Shape = dict[str, Any]
 LOCAL = ("caveat", "command", "command-output")
@@ -18,7 +19,7 @@ def messages_of(content: Content, call: Call, task: Task | None) -> list[Shape]:
     if not call.attempt_of:
         found += _between(content, call, task)
         for index, first, message in content.new_messages(call):
-            found += _split(call, task, index, first, message)
+            found += _split(content, call, task, index, first, message)
     answer = content.answer(call)
     if answer.blocks:
         found.append(_shape(call, f"{call.id}.a", "assistant", MODEL, task.id if task else "", answer.blocks, call.ended))
@@ -30,11 +31,11 @@ def _between(content: Content, call: Call, task: Task | None) -> list[Shape]:
     if call.relation != "compacted":
         return []
     kept = content.messages(call)[1 : call.new_message + 1]
-    said = [one for index, raw in enumerate(kept, 1) for one in _split(call, task, index, 0, parse(raw))]
+    said = [one for index, raw in enumerate(kept, 1) for one in _split(content, call, task, index, 0, parse(raw))]
     return [one for one in said if one["author_kind"] in LOCAL]
 
 
-def _split(call: Call, task: Task | None, index: int, first: int, message: Any) -> list[Shape]:
+def _split(content: Content, call: Call, task: Task | None, index: int, first: int, message: Any) -> list[Shape]:
     """One message per author: a wire message may hold a result, a reminder and a prompt."""
     if not isinstance(message, dict):
         message = {"role": "unknown", "content": str(message)}
@@ -48,13 +49,13 @@ def _split(call: Call, task: Task | None, index: int, first: int, message: Any) 
     for at, block in enumerate(blocks):
         if at < first:
             continue
-        author = _author(role, block, judged.get(at), task)
+        author = _author(call, role, block, judged.get(at), task)
         if groups and groups[-1][0] == author:
             groups[-1][2].append(block)
         else:
             groups.append((author, at, [block]))
     return [
-        _shape(call, f"{call.id}.{index}.{at}", role, author, _author_id(author, task), kept, call.started)
+        _shape(call, f"{call.id}.{index}.{at}", role, author, writer_of(content.store, task, author, kept, call.started), kept, call.started)
         for author, at, kept in groups
     ]
 
@@ -72,22 +73,18 @@ def _in_pieces(blocks: list[Block], first: int) -> tuple[list[Block], int]:
     return found, start if first < len(blocks) else len(found)
 
 
-def _author(role: str, block: Block, judged: Author | None, task: Task | None) -> Author:
+def _author(call: Call, role: str, block: Block, judged: Author | None, task: Task | None) -> Author:
     if role == "assistant":
         return MODEL
     if block.get("type") == "tool_result":
         return TOOL
     if judged is None:
         judged = HUMAN if role == "user" else Author("unknown", "", "an unknown role")
+    if judged is SUMMARY_ASKED and call.utility != "compaction":
+        judged = HUMAN  # a person's own wish
     if judged is HUMAN and task is not None and task.kind == "sub":
         return CALLER
     return judged
-
-
-def _author_id(author: Author, task: Task | None) -> str:
-    if author.author != "agent" or task is None:
-        return ""
-    return task.parent if author is CALLER else task.id
 
 
 def _shape(call: Call, id: str, role: str, author: Author, author_id: str, blocks: list[Block], at: int) -> Shape:

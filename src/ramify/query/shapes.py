@@ -9,6 +9,7 @@ from ramify.model.moment import iso
 from ramify.model.rules import RULES
 from ramify.model.standing import task_closed, task_status
 from ramify.model.usage import Usage
+from ramify.protocols.anthropic.decode import BATCH
 from ramify.query.flags import flags_of
 
 Shape = dict[str, Any]
@@ -128,6 +129,7 @@ def call_refs(call: Call) -> list[Shape]:
         spans = [ref("otel", "span", place) for place in call.details.get("spans", ())]
         return [ref(call.protocol, kind, value) for kind, value in own if value] + spans
     refs = [("capture", "exchange", call.exchange), ("claude", "message", call.message), ("claude", "request", call.request_id)]
+    refs += [("claude", "batch", call.exchange)] if call.source == BATCH else []
     refs += [("claude", "session", call.session), ("claude", "agent", call.agent)]
     refs += [("otel", "span", call.span)] if call.relation == "seen" else []
     return [ref(*one) for one in refs if one[2]]

@@ -6,13 +6,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from ramify.linking.authorship import CALLER, MODEL, TOOL, Author, judge_reported
+from ramify.linking.authorship import CALLER, MODEL, TOOL, Author, flagged, judge_reported
 from ramify.model.entity import Call, Message, Task
 from ramify.model.event import MessageSaid
 from ramify.model.ids import seen_call_id
 from ramify.model.moment import iso
 from ramify.model.observation import Record
 from ramify.protocols.claude.decode import decode
+from ramify.query.writers import writer_of
 from ramify.storage.base import Store
 
 Shape = dict[str, Any]
@@ -85,7 +86,8 @@ def shapes(store: Store, unit: Unit, task: Task | None, wire: "Wire | None") -> 
             if found and row.answer and found[-1]["role"] == "assistant":
                 found[-1]["blocks"] += blocks
             else:
-                found.append(_shape(row, number, event.part.role if event else "user", author, blocks, task))
+                writer = writer_of(store, task, author, blocks, row.at, event.hint.agent if event else "")
+                found.append(_shape(row, number, event.part.role if event else "user", author, blocks, writer))
     return found
 
 
@@ -107,16 +109,13 @@ def _by_author(event: MessageSaid, row: Message) -> list[tuple[Author, list[Bloc
 def _other(event: MessageSaid, row: Message) -> Author:
     """A block without words: an image, thinking, a tool call."""
     if event.hint.author:
-        return Author(event.hint.author, event.hint.kind, event.hint.reason)
+        return flagged(event.hint, "")
     if event.part.role == "assistant":
         return MODEL
     return CALLER if row.agent else Author("human", "", "beside a person's words")
 
 
-def _shape(row: Message, number: int, role: str, author: Author, blocks: list[Block], task: Task | None) -> Shape:
-    writer = ""
-    if author.author == "agent" and task is not None:
-        writer = task.parent if role != "assistant" else task.id
+def _shape(row: Message, number: int, role: str, author: Author, blocks: list[Block], writer: str) -> Shape:
     return {
         "id": f"{row.id}.{number}" if number else row.id,
         "task": row.line or None,

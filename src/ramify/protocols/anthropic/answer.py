@@ -180,7 +180,7 @@ def tokens_of(usage: dict[str, Any]) -> Tokens:
 def extra_of(usage: dict[str, Any], model: str) -> tuple[tuple[str, Tokens], ...]:
     """What the top-level figures leave out: compaction inside the call, work of another model, each at its own price."""
     return tuple(
-        (str(entry.get("model") or model), tokens_of(entry))
+        (str(entry.get("model") or model), tokens_of({"service_tier": usage.get("service_tier"), **entry}))
         for entry in iterations_of(usage)
         if entry.get("type") in BESIDE or (entry.get("model") or model) != model
     )

@@ -2,6 +2,7 @@
 
 import re
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -16,6 +17,8 @@ from ramify.protocols.wire.coding import decode, encodings_of
 
 MESSAGES = re.compile(r"/v1/messages(?:/count_tokens)?(?:\?|$)")
 TRACE = re.compile(r"^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-")
+ENTRY = re.compile(r"/v1/messages\?batch=([^&]*)&custom_id=([^&]*)")
+BATCH = "batch"  # the source of what was cut out of one, and what its tokens are charged as
 OLD_USER = re.compile(r"^(user_.*)_session_([0-9a-fA-F-]{36})$")
 
 
@@ -120,6 +123,12 @@ def span_of(parent: str) -> str:
     return f"{found.group(1)}-{found.group(2)}" if found and trace_of(parent) and found.group(2).strip("0") else ""
 
 
+def entry_of(path: str) -> str:
+    """`batch/custom_id` of what was cut out of a batch; empty for all else."""
+    found = ENTRY.search(path) if "?batch=" in path else None
+    return "/".join(map(unquote, found.groups())) if found else ""
+
+
 def decode_response(seen: Response, answer: answers.Answer) -> list[Event]:
     """`answer` is its body, put together."""
     if "/count_tokens" in seen.path and answer.complete:
@@ -127,6 +136,9 @@ def decode_response(seen: Response, answer: answers.Answer) -> list[Event]:
     status, error = outcome(seen, answer)
     part = read_part({"role": "assistant", "content": answer.blocks}) if answer.blocks else None
     model = answers.served_by(answer.usage, answer.model)
+    entry = entry_of(seen.path)
+    if entry and answer.usage:
+        answer.usage["service_tier"] = BATCH
     events: list[Event] = [
         ModelAnswered(
             request=seen.request,
@@ -145,6 +157,8 @@ def decode_response(seen: Response, answer: answers.Answer) -> list[Event]:
             part=part,
             error=error,
             lost=seen.outcome == "lost",
+            source=BATCH if entry else "",
+            entry=entry,
         )
     ]
     if answer.unreadable and seen.outcome == "complete":
