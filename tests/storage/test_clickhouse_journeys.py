@@ -21,8 +21,9 @@ from ramify.storage.clickhouse_server import ClickHouseServer
 from tests.contracts.engines import database_of
 
 REQUESTS = 20
-MOST = {"tree": 3, "tools": 10, "messages": 11, "reasoning": 11, "show": 8, "task": 5, "subtasks": 4}
-"""Two or three of them for pieces of bodies, which are remembered afterwards."""
+MOST = {"tree": 2, "tools": 5, "messages": 6, "reasoning": 6, "show": 8, "task": 5, "subtasks": 4}
+WITHIN = {"tree": 4, "tools": 5, "messages": 6, "reasoning": 6}
+"""Of a task by itself, then of a whole conversation. Two or three of the first for pieces of bodies, which are remembered afterwards."""
 
 
 @pytest.fixture
@@ -56,6 +57,10 @@ def test_an_answer_about_a_session_takes_a_few_questions(store: ClickHouse, monk
         questions.clear()
         answer = getattr(ask, name)(root["id"])
         assert answer
+        assert len(questions) <= most, (name, questions)
+    for name, most in WITHIN.items():
+        questions.clear()
+        assert getattr(ask, name)(root["conversation"])
         assert len(questions) <= most, (name, questions)
     assert len(ask.tools(root["id"])["items"]) > requests / 2
     assert len(ask.messages(root["id"])["items"]) > requests

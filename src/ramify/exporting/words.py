@@ -10,8 +10,8 @@ from ramify.exporting.span import Attributes
 from ramify.model.entity import Call, Task, ToolCall
 from ramify.protocols.anthropic.normal import blocks_of
 from ramify.query.assembly import tool_shapes
-from ramify.query.content import Content
-from ramify.query.speech import AT_ONCE, said_with
+from ramify.query.content import AT_ONCE, Content
+from ramify.query.speech import said_with
 from ramify.storage.base import Store
 
 

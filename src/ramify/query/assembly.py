@@ -9,7 +9,7 @@ from ramify.model.standing import task_status
 from ramify.query import family, kept
 from ramify.query.ahead import ahead
 from ramify.query.branches import branch_names, branches_of
-from ramify.query.content import Content, result_value
+from ramify.query.content import AT_ONCE, Content, result_value
 from ramify.query.flags import Patience, flags_of, is_stalled
 from ramify.query.shapes import call_shape, conversation_shape, task_shape, usage_shape
 from ramify.storage.base import Store
@@ -71,6 +71,7 @@ def tool_shapes(store: Store, rows: list[ToolCall], content: Content) -> list[An
     calls = [call for call in store.among("calls", "id", sorted(asked | answered)) if isinstance(call, Call)]
     callers = {call.id: call for call in calls if call.id in asked}
     bringers = {call.id: call for call in calls if call.id in answered}
+    content.expect(newest_of(list(callers.values()), list(bringers.values())))
     uses, results = content.tool_blocks(list(bringers.values()), rows)
     content.expect(behind(row, callers, bringers, uses) for row in rows if not row.task)
     results |= {row.native: content.server_result(row, bringers.get(row.result_call)) for row in rows if row.server}
@@ -79,6 +80,15 @@ def tool_shapes(store: Store, rows: list[ToolCall], content: Content) -> list[An
         kept.tool_shape(row) if row.task else tool_shape(store, row, callers.get(row.call), tasks, content, uses, results)
         for row in rows
     ]
+
+
+def newest_of(callers: Sequence[Call], bringers: Sequence[Call]) -> list[str]:
+    """Of each task the request that repeats most, and the answers that no later one repeats: these are read in any case."""
+    last: dict[str, Call] = {}
+    for call in sorted(bringers, key=lambda call: call.started):
+        last[call.task] = call
+    behind = [call.response for call in callers if call.task not in last or call.started >= last[call.task].started]
+    return [*(call.request for call in last.values()), *behind][:AT_ONCE]
 
 
 def behind(row: ToolCall, callers: Mapping[str, Call], bringers: Mapping[str, Call], uses: Mapping[str, Any]) -> str:

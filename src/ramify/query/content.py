@@ -19,6 +19,7 @@ from ramify.storage.base import Store
 
 Block = dict[str, Any]
 TELEMETRY, MOST_TELLERS = "otel", 20
+AT_ONCE = 16  # bodies that are read together: of long sessions each is large
 
 
 class Content:

@@ -10,7 +10,7 @@ from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes,
 from ramify.query.breakdown import breakdown
 from ramify.query.cache import Pricer, list_price
 from ramify.query.compared import compared
-from ramify.query.content import Content
+from ramify.query.content import AT_ONCE, Content
 from ramify.query.errors import Ambiguous, BadQuestion, NotFound
 from ramify.query.flags import USUAL, Patience
 from ramify.query.lints.looking import Lints
@@ -23,7 +23,6 @@ from ramify.query.related import by_parent, related
 from ramify.query.resolve import resolve
 from ramify.query.runs import progress_under
 from ramify.query.speech import (
-    AT_ONCE,
     Reading,
     Speech,
     Thought,
@@ -36,10 +35,15 @@ from ramify.query.speech import (
 )
 from ramify.query.statistics import read_dimensions, read_window, statistics
 from ramify.query.totals import totals
-from ramify.storage.base import Ask, Store, Test, Wish
+from ramify.storage.base import Store, Test, Wish
 
 Answer = dict[str, Any]
 __all__ = ["Ambiguous", "Answer", "BadQuestion", "NotFound", "Questions"]
+Around = tuple[tuple[str, str], ...]
+"""Tables, and the column by which their rows belong to something."""
+UNDER: Around = (("tasks", "parent"),)
+SAID_BY: Around = (("calls", "task"), ("notes", "task"), ("messages", "line"))
+WITHIN: Around = (("tasks", "conversation"), ("calls", "conversation"))
 
 
 class Questions:
@@ -176,20 +180,21 @@ class Questions:
     # -- under one thing ---------------------------------------------------------------------------------------------
 
     def tree(self, id: str) -> Answer:
-        table, row = resolve(self.store, id, ("tasks", "conversations", "calls", "tools", "operations"))
+        once = self._once(id, UNDER, (("tasks", "conversation"), ("lines", "conversation")))
+        table, row = resolve(once.store, id, ("tasks", "conversations", "calls", "tools", "operations"))
         if isinstance(row, Call | ToolCall):
-            row = self.task_above(row)
+            row = once.task_above(row)
         if isinstance(row, Task):
-            return self._trees([row])[0]
+            return once._trees([row])[0]
         if isinstance(row, Operation):
-            return self._operation_tree(row)
+            return once._operation_tree(row)
         assert isinstance(row, Conversation), table
-        tasks = self._tasks_of(row.id)
+        tasks = once._tasks_of(row.id)
         roots = [task for task in tasks if task.kind == "root"]
         return {
-            "conversation": conversation_shapes(self.store, [row])[0],
-            "roots": self._trees(roots),
-            "unattached": self._trees(family.unattached(self.store, tasks, roots)),
+            "conversation": conversation_shapes(once.store, [row])[0],
+            "roots": once._trees(roots),
+            "unattached": once._trees(family.unattached(once.store, tasks, roots)),
         }
 
     def _operation_tree(self, row: Operation) -> Answer:
@@ -235,11 +240,12 @@ class Questions:
         return {"items": task_shapes(self.store, page, self.patience, under), "next": after}
 
     def tools(self, id: str, *, tree: bool = False, filter: str | None = None, limit: int = 50, cursor: str | None = None) -> Answer:
-        once = self._once()
+        once = self._once(id, UNDER if tree else (("calls", "task"), ("tools", "task")), WITHIN)
         calls = once._calls_of(id, tree)
         order = {call.id: (call.started, call.id) for call in calls}
-        asked = [row for row in once.store.among("tools", "call", list(order)) if isinstance(row, ToolCall) and not row.task]
-        rows = asked + kept.tools_of(once.store, once._owners(id, tree))
+        owners = once._owners(id, tree)
+        asked, owned = once.store.gather([Wish("tools", "call", list(order)), Wish("tools", "task", owners)])
+        rows = [row for row in asked if isinstance(row, ToolCall) and not row.task] + [row for row in owned if isinstance(row, ToolCall)]
         rows.sort(key=lambda tool: (order.get(tool.call, (tool.opened, "")) if not tool.task else (tool.opened, ""), tool.block, tool.id))
         if filter:
             fitting = at_hand.fitting_tools(once.store, filter, tool_shapes(once.store, rows, Content(once.store)))
@@ -265,12 +271,12 @@ class Questions:
         return {"items": call_shapes(self.store, rows), "next": after}
 
     def messages(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
-        once = self._once()
+        once = self._once(id, UNDER if tree else SAID_BY, WITHIN)
         speech = Speech(once.store)
         return once._said(id, tree, limit, cursor, Reading(speech.messages, said_with, speech.content.expect))
 
     def reasoning(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None, histories: bool = True) -> Answer:
-        once = self._once()
+        once = self._once(id, UNDER if tree else SAID_BY, WITHIN)
         speech = Speech(once.store, histories)
         return once._said(id, tree, limit, cursor, Reading(speech.reasoning, thought_with, speech.content.expect))
 
@@ -298,12 +304,13 @@ class Questions:
     def _units_of(self, id: str, tree: bool) -> list[Unit]:
         """What was said, in order: by calls that the wire showed, and by reports."""
         row = self._named(id, ("tasks", "conversations", "calls"))
+        ids = [] if isinstance(row, Call) else self._task_ids(row, tree)
+        self.store.gather([Wish("tasks", "id", ids), *(Wish(table, column, ids) for table, column in SAID_BY)])
         calls = [call for call in self._calls_of(id, tree) if call.relation != "seen" and not call.protocol]
         if isinstance(row, Call):
             rows = told.units(self.store, [row.task]) if row.relation == "seen" else []
             reports = [unit for unit in rows if unit.rows[0].answer == row.message]
             return sorted([*calls, *reports], key=moment)
-        ids = self._task_ids(row, tree)
         tasks = [task for task in self.store.among("tasks", "id", ids) if isinstance(task, Task)]
         noted = [Thought(note) for note in kept.notes_of(self.store, ids, kept.REASONING)]
         return sorted([*calls, *told.units(self.store, ids), *noted, *leftovers(self.store, tasks)], key=moment)
@@ -313,7 +320,7 @@ class Questions:
             return [task.id for task in self._tasks_of(row.id)]
         assert isinstance(row, Task | Operation)
         tasks = [row] if isinstance(row, Task) else operations.tasks_of(self.store, row)
-        under = family.descend(self.store, tasks) if tree else {}
+        under = family.gathered(self.store, tasks) if tree else {}
         return list(dict.fromkeys(one.id for task in tasks for one in (task, *_flat(under, task.id))))
 
     def usage(self, id: str) -> Answer:
@@ -372,9 +379,12 @@ class Questions:
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
-    def _once(self) -> "Questions":
-        """For an answer that is made of several: what one of them has read is known to the others."""
-        return Questions(ahead(self.store), self.patience, self.price)
+    def _once(self, id: str = "", task: Around = (), conversation: Around = ()) -> "Questions":
+        """For an answer that is made of several: what one of them has read is known to the others. What a whole id of ours names is
+        read together with what belongs to it, by the columns that name the task or the conversation."""
+        table, around = ("tasks", task) if id.startswith("task_") else ("conversations", conversation) if id.startswith("conv_") else ("", ())
+        wishes = [Wish(table, "id", [id]), *(Wish(other, column, [id]) for other, column in around)] if around else []
+        return Questions(ahead(self.store, *wishes), self.patience, self.price)
 
     def _named(self, id: str, first: tuple[str, ...], otherwise: tuple[str, ...] = ("operations",)) -> Entity:
         """An id that is one of the first is not taken for anything else."""
@@ -406,8 +416,8 @@ class Questions:
         return task
 
     def _tasks_of(self, conversation: str) -> list[Task]:
-        rows = self.store.page("tasks", Ask("opened", {"conversation": conversation}, ALL, ascending=True))
-        return [row for row in rows if isinstance(row, Task)]
+        rows = self.store.among("tasks", "conversation", [conversation])
+        return sorted((row for row in rows if isinstance(row, Task)), key=lambda task: (task.opened, task.id))
 
     def _calls_of(self, id: str, tree: bool) -> list[Call]:
         """The calls of a task (or of everything under it), of a conversation or an operation, oldest first."""
@@ -415,13 +425,14 @@ class Questions:
         if isinstance(row, Call):
             return [row]
         if isinstance(row, Conversation):
-            rows = self.store.page("calls", Ask("started", {"conversation": row.id}, ALL, ascending=True))
+            rows = self.store.among("calls", "conversation", [row.id])
         else:
             rows = self.store.among("calls", "task", self._task_ids(row, tree))
         return sorted((call for call in rows if isinstance(call, Call)), key=lambda call: (call.started, call.id))
 
     def _trees(self, roots: list[Task]) -> list[Answer]:
-        store = ahead(self.store, *family.wishes(roots))
+        children = [task for task in self.store.among("tasks", "parent", [task.id for task in roots]) if isinstance(task, Task)]
+        store = ahead(self.store, *family.wishes([*roots, *children]))
         under = family.descend(store, roots)
         every = [*roots, *(task for tasks in under.values() for task in tasks)]
         shapes = {shape["id"]: shape for shape in task_shapes(store, every, self.patience, under)}

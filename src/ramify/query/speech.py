@@ -7,13 +7,12 @@ from msgspec import Struct
 
 from ramify.model.entity import Call, Note, Task
 from ramify.query import kept, told
-from ramify.query.content import Content
+from ramify.query.content import AT_ONCE, Content
 from ramify.query.histories import history_of
 from ramify.query.said import messages_of, reasoning_of
 from ramify.storage.base import Ask, Store
 
 Shape = dict[str, Any]
-AT_ONCE = 16  # bodies that are read together: of long sessions each is large
 
 
 class Leftover(Struct):

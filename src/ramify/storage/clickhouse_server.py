@@ -47,7 +47,7 @@ SETTINGS = {
 """The last: where only the newest version of a row counts, columns are read of rows that fit by what tables are sorted by, not of all
 that lie beside them. ClickHouse never judges by another column before it knows which version counts."""
 SILENCE = 20  # seconds without a byte after which the answer to a small question is not waited for; large ones may take minutes
-SMALL = {"max_threads": 1}  # for a few rows threads would cost more than they save
+SMALL = {"max_threads": 1, "local_filesystem_read_method": "pread"}  # for a few rows threads, of readers as well, would cost more than they save
 BYTES: dict[str, str | dict[str, str]] = {"doc": "bytes", "payload": "bytes", "digest": "bytes", "head": "bytes"}
 INSERT = {
     "async_insert": 0, "insert_deduplicate": 1, "min_insert_block_size_rows": 1 << 30, "min_insert_block_size_bytes": 1 << 34,
