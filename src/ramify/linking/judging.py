@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from ramify.linking import asking, results, silent
+from ramify.linking import asking, hooked, results, silent
 from ramify.linking.attempts import earlier_attempt, place_again, set_attempt, wake_equal
 from ramify.linking.chain import Chain
 from ramify.linking.compaction import continued_summary
@@ -12,7 +12,7 @@ from ramify.linking.place import place
 from ramify.linking.reading import read, wake_followers
 from ramify.linking.renaming import rename
 from ramify.linking.retelling import retell
-from ramify.linking.saying import judge_again
+from ramify.linking.saying import judge_again, show
 from ramify.linking.subtask import resolve
 from ramify.linking.summarised import by_summary, wake_behind
 from ramify.linking.toolcalls import wake_offers
@@ -50,6 +50,8 @@ def settle(world: World) -> None:
         elif world.silent:
             session = next(iter(world.silent))
             del world.silent[session]
+            for row in hooked.judge(world, *session):
+                show(world, row, not row.echo)
             silent.judge(world, *session)
         else:
             return

@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from ramify.linking import corrected, results, rollup, toolcalls, trace, turns
+from ramify.linking import corrected, hooked, results, rollup, toolcalls, trace, turns
 from ramify.linking.speaker import INSIDE, SIDE, is_stand_in
 from ramify.linking.world import FOREVER, World, key
 from ramify.model import ids
@@ -20,6 +20,7 @@ def retell(world: World, id: str) -> None:
     task = world.task(id)
     if task is None:
         return
+    hooked.count(world, task)
     first = world.call(task.first)
     if task.kind == "root":
         if task.stated is not None or (first is not None and first.relation == "seen"):
@@ -223,11 +224,11 @@ def _parent(world: World, task: Task) -> str:
     stated = task.stated or Stated()
     if stated.parent_agent:
         return ids.agent_task_id(task.project, task.session, stated.parent_agent)
+    world.mark(key("loose-told", task.conversation), 0, task.id)  # another prompt may come between, and this one may go
     return turns.turn_at(world, task.project, task.session, task.opened) or _newest_root(world, task)
 
 
 def _newest_root(world: World, task: Task) -> str:
-    world.mark(key("loose-told", task.conversation), 0, task.id)
     roots = [ref for at, ref in world.find(key("roots", task.conversation)) if at <= task.opened]
     return roots[-1] if roots else ""
 

@@ -102,6 +102,8 @@ def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
         _keep_member(world, row, call, sign)
     if call.started <= row.summed:
         world.recounted[id] = None
+    if row.told and row.calls in (0, 1):
+        world.silent[row.project, row.session] = None  # hooks may have been alone with it
     if row.calls <= 0 and not row.sends_agents and not row.told:
         world.drop("conversations", id)
     else:

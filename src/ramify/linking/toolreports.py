@@ -1,6 +1,6 @@
 """What reports tell of a tool call: that it was asked for, what came back, which agent it started."""
 
-from ramify.linking import results, toolcalls
+from ramify.linking import hooked, results, toolcalls
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import NamedAgent, Returned, ToolCall
@@ -17,6 +17,7 @@ def tell(world: World, event: Telling, scope: Scope) -> None:
         world.mark(key("tellers", id), 0, _observation(event))
         _tell(world, tool, event)
         toolcalls.settle(world, was, tool)
+        hooked.settle(world, was, tool)
 
 
 def take_back(world: World, event: Telling, scope: Scope) -> None:
@@ -34,6 +35,7 @@ def take_back(world: World, event: Telling, scope: Scope) -> None:
                 if isinstance(other, Telling) and tool.native in natives(other):
                     _tell(world, tool, other)
         toolcalls.settle(world, was, tool)
+        hooked.settle(world, was, tool)
 
 
 def natives(event: Event) -> list[str]:
@@ -67,7 +69,7 @@ def _observation(event: Telling) -> str:
 def _forget(world: World, tool: ToolCall) -> None:
     """Everything that only reports told."""
     tool.told = tool.closing = tool.told_agent = None
-    tool.started, tool.asked_in = False, ()
+    tool.started, tool.asked_in, tool.asker = False, (), ""
     tool.named, tool.shown, tool.shown_at, tool.shown_by = False, "", 0, ""
     owner = world.call(tool.call)
     if owner is None or owner.relation == "seen":
@@ -84,8 +86,10 @@ def _tell(world: World, tool: ToolCall, event: Telling) -> None:
                 _show(world, tool, event, event.part)
         case ToolCalled():
             _introduce(tool, event)
+            _note_asker(tool, event)
         case ToolReturned():
             _return(tool, event)
+            _note_asker(tool, event)
         case TaskReferred():
             tool.named = True
             results.report_agent(tool, NamedAgent(event.at, event.observation, event.scope.agent, event.rule))
@@ -120,6 +124,11 @@ def _introduce(tool: ToolCall, event: ToolCalled) -> None:
         tool.title, tool.agent_type = event.use.title, event.use.agent_type
 
 
+def _note_asker(tool: ToolCall, event: ToolCalled | ToolReturned) -> None:
+    if event.source == hooked.SOURCE:
+        tool.asker = max(tool.asker, event.scope.agent or hooked.MAIN)
+
+
 def _return(tool: ToolCall, event: ToolReturned) -> None:
     result = event.result
     status = event.status or ("error" if result.error else "ok")
@@ -135,4 +144,4 @@ def _return(tool: ToolCall, event: ToolReturned) -> None:
 
 def _earlier(one: Returned, other: Returned) -> bool:
     """A transcript or a stream has the result's own words, a hook only what its tool handed over."""
-    return (one.source == "hook", one.at, one.observation) < (other.source == "hook", other.at, other.observation)
+    return (one.source == hooked.SOURCE, one.at, one.observation) < (other.source == hooked.SOURCE, other.at, other.observation)
