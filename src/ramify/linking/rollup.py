@@ -192,7 +192,8 @@ def _leave(world: World, call: Call, id: str) -> None:
         return
     if task.stated is not None:
         world.retold[task.id] = None
-    if task.first == call.id and task.id != ids.opened_task_id(call.id):
+    began = task.first == call.id or (bool(call.twin) and task.first == call.twin)  # the wire's own call may be another task's
+    if began and task.id != ids.opened_task_id(call.id):
         earliest = world.span(key("in", id), limit=1)
         task.first = earliest[0][1] if earliest else ""
     if task.last == call.id:
