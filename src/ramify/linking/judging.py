@@ -145,16 +145,22 @@ def _inherited(chain: Chain) -> int:
 
 
 def _is_first(world: World, call: Call) -> bool:
-    task = world.task(ids.agent_task_id(call.project, call.session, call.agent))
+    """Of its agent's calls on the wire: a report of an earlier answer says nothing about what this one goes on from."""
+    id = ids.agent_task_id(call.project, call.session, call.agent)
+    place = key("begins-agent", id)
+    others = [one for _, ref in world.span(place) if (one := world.call(ref)) is not None and one.id != call.id]
+    if any(before(one, call) for one in others):
+        world.unmark(place, call.started, call.id)
+        return False
+    world.mark(place, call.started, call.id)
+    for one in others:
+        world.agenda[one.id] = None
+    task = world.task(id)
     first = world.call(task.first) if task else None
-    if first is None or first.id == call.id:
-        return True
-    if task is not None and before(call, first):
+    if task is not None and first is not None and before(call, first):
         task.first = call.id
         world.save("tasks", task)
-        world.agenda[first.id] = None
-        return True
-    return False
+    return True
 
 
 def _watch(world: World, call: Call, chain: Chain, verdict: Verdict) -> None:
