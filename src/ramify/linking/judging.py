@@ -11,7 +11,7 @@ from ramify.linking.pairing import apply_pairing, put_claim, release
 from ramify.linking.place import place
 from ramify.linking.reading import read, wake_followers
 from ramify.linking.renaming import rename
-from ramify.linking.retelling import retell
+from ramify.linking.retelling import begins_key, retell
 from ramify.linking.saying import judge_again, show
 from ramify.linking.subtask import resolve
 from ramify.linking.summarised import by_summary, wake_behind
@@ -147,7 +147,7 @@ def _inherited(chain: Chain) -> int:
 def _is_first(world: World, call: Call) -> bool:
     """Of its agent's calls on the wire: a report of an earlier answer says nothing about what this one goes on from."""
     id = ids.agent_task_id(call.project, call.session, call.agent)
-    place = key("begins-agent", id)
+    place = begins_key(id)
     others = [one for _, ref in world.span(place) if (one := world.call(ref)) is not None and one.id != call.id]
     if any(before(one, call) for one in others):
         world.unmark(place, call.started, call.id)

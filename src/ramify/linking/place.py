@@ -188,8 +188,7 @@ def _put_task(world: World, call: Call) -> None:
         link, caller = trace.link_of(world, call)
     task.conversation = call.conversation
     task.line = call.line
-    task.opened = call.started
-    task.first = call.id
+    task.first, task.opened = _beginning(world, call, task)
     task.session = call.session
     task.agent = call.agent
     task.agent_type = call.agent_type or (tool.agent_type if tool else "")
@@ -218,6 +217,15 @@ def _put_task(world: World, call: Call) -> None:
         rollup.forget_root(world, task.id, was)
     if task.kind == "root":
         rollup.note_root(world, task)
+
+
+def _beginning(world: World, call: Call, task: Task) -> tuple[str, int]:
+    """An agent's first answer may only have been reported; the wire shows a later one."""
+    first = world.call(task.first)
+    if first is None or first.relation != "seen" or first.task != task.id or call.started <= first.started:
+        return call.id, call.started
+    told = task.stated.opened if task.stated is not None else 0
+    return first.id, min(told or first.started, first.started)
 
 
 def task_facts(task: Task) -> tuple[object, ...]:

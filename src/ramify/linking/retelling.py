@@ -25,10 +25,21 @@ def retell(world: World, id: str) -> None:
     if task.kind == "root":
         if task.stated is not None or (first is not None and first.relation == "seen"):
             _retell_root(world, task, first)
-    elif first is not None and first.relation == "agent":
-        world.unplaced[first.id] = None  # the wire has it too, and puts both together
+    elif begun := first if first is not None and first.relation == "agent" else _on_wire(world, task):
+        world.unplaced[begun.id] = None  # the wire has it too, and puts both together
     else:
         _retell_agent(world, task, first)
+
+
+def begins_key(task: str) -> int:
+    """The first of an agent's calls on the wire, while others are judged perhaps some more."""
+    return key("begins-agent", task)
+
+
+def _on_wire(world: World, task: Task) -> Call | None:
+    """Where an earlier answer was only reported."""
+    found = [world.call(ref) for _, ref in world.span(begins_key(task.id), limit=1)]
+    return found[0] if found and found[0] is not None and found[0].relation == "agent" and found[0].task == task.id else None
 
 
 # -- root tasks --------------------------------------------------------------------------------------------------------

@@ -190,7 +190,7 @@ def _leave(world: World, call: Call, id: str) -> None:
     if task.calls <= 0 and (task.stated is None or task.stated.guessed):
         drop(world, task)
         return
-    if task.stated is not None:
+    if task.stated is not None or call.relation == "seen":
         world.retold[task.id] = None
     began = task.first == call.id or (bool(call.twin) and task.first == call.twin)  # the wire's own call may be another task's
     if began and task.id != ids.opened_task_id(call.id):
