@@ -3,6 +3,7 @@
 from msgspec import structs
 
 from ramify.linking import asking, hooked, results, silent
+from ramify.linking.agents import begins_key
 from ramify.linking.attempts import earlier_attempt, place_again, set_attempt, wake_equal
 from ramify.linking.chain import Chain
 from ramify.linking.compaction import continued_summary
@@ -11,7 +12,7 @@ from ramify.linking.pairing import apply_pairing, put_claim, release
 from ramify.linking.place import place
 from ramify.linking.reading import read, wake_followers
 from ramify.linking.renaming import rename
-from ramify.linking.retelling import begins_key, retell
+from ramify.linking.retelling import retell
 from ramify.linking.saying import judge_again, show
 from ramify.linking.subtask import resolve
 from ramify.linking.summarised import by_summary, wake_behind

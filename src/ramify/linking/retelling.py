@@ -3,6 +3,7 @@
 from msgspec import structs
 
 from ramify.linking import corrected, hooked, results, rollup, toolcalls, trace, turns
+from ramify.linking.agents import first_on_wire
 from ramify.linking.speaker import INSIDE, SIDE, is_stand_in
 from ramify.linking.world import FOREVER, World, key
 from ramify.model import ids
@@ -25,21 +26,10 @@ def retell(world: World, id: str) -> None:
     if task.kind == "root":
         if task.stated is not None or (first is not None and first.relation == "seen"):
             _retell_root(world, task, first)
-    elif begun := first if first is not None and first.relation == "agent" else _on_wire(world, task):
+    elif (begun := first_on_wire(world, task)) is not None and begun.relation == "agent":
         world.unplaced[begun.id] = None  # the wire has it too, and puts both together
     else:
         _retell_agent(world, task, first)
-
-
-def begins_key(task: str) -> int:
-    """The first of an agent's calls on the wire, while others are judged perhaps some more."""
-    return key("begins-agent", task)
-
-
-def _on_wire(world: World, task: Task) -> Call | None:
-    """Where an earlier answer was only reported."""
-    found = [world.call(ref) for _, ref in world.span(begins_key(task.id), limit=1)]
-    return found[0] if found and found[0] is not None and found[0].relation == "agent" and found[0].task == task.id else None
 
 
 # -- root tasks --------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ cleared follow from the difference.
 from msgspec import structs
 
 from ramify.linking import corrected, delegated, warmups
+from ramify.linking.agents import first_on_wire
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Returned, ToolCall
@@ -65,7 +66,7 @@ def is_told(tool: ToolCall) -> bool:
 def _offered(tool: ToolCall) -> tuple[object, ...]:
     """What decides whose caller it may be."""
     return (
-        tool.call, tool.block, tool.name, tool.prompt, tool.closed, tool.shut, tool.agent, tool.agent_evidence,
+        tool.call, tool.block, tool.name, tool.prompt, tool.opened, tool.closed, tool.shut, tool.agent, tool.agent_evidence,
         tool.agent_rule, tool.named,
     )
 
@@ -129,7 +130,7 @@ def named_agent(world: World, tool: ToolCall) -> list[Call]:
     if not tool.agent:
         return []
     task = world.task(ids.agent_task_id(tool.project, tool.session, tool.agent))
-    first = world.call(task.first) if task else None
+    first = first_on_wire(world, task) if task else None
     return [first] if first else []
 
 
