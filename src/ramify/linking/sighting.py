@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from msgspec import structs
 
-from ramify.linking import loops, results, rollup, speaker, turns, warmups
+from ramify.linking import loops, results, rollup, speaker, toolcalls, turns, warmups
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call
@@ -168,6 +168,8 @@ def _settle(world: World, was: Call, call: Call) -> None:
             turns.take_off_line(world, was)
         if not call.agent:
             turns.put_on_line(world, call)
+        if was.started != call.started:
+            toolcalls.wake_offers(world, call)
     elif not call.twin:
         rollup.change(world, call, rollup.counted(was), len(was.uses))
         if was.uses and was.signs != call.signs:

@@ -57,6 +57,13 @@ def settle(world: World, was: ToolCall, tool: ToolCall) -> None:
     settle_outcome(world, tool)
 
 
+def disclaim(tool: ToolCall) -> None:
+    """What the answer said that seemed to have asked for it."""
+    tool.call, tool.block, tool.name, tool.opened = "", 0, "", 0
+    tool.title, tool.agent_type, tool.path = "", "", ""
+    tool.prompt, tool.prompt_text, tool.server = b"", "", False
+
+
 def is_told(tool: ToolCall) -> bool:
     """Somebody asked for it, or something came back."""
     seen = tool.call or tool.closed or tool.agent or tool.notice_status

@@ -73,9 +73,7 @@ def _forget(world: World, tool: ToolCall) -> None:
     tool.named, tool.shown, tool.shown_at, tool.shown_by = False, "", 0, ""
     owner = world.call(tool.call)
     if owner is None or owner.relation == "seen":
-        tool.call, tool.block, tool.name, tool.opened = "", 0, "", 0
-        tool.title, tool.agent_type, tool.path = "", "", ""
-        tool.prompt, tool.prompt_text, tool.server = b"", "", False
+        toolcalls.disclaim(tool)
 
 
 def _tell(world: World, tool: ToolCall, event: Telling) -> None:

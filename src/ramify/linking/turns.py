@@ -110,7 +110,7 @@ def reported_root(world: World, call: Call, asked: str | None) -> str:
         return ""
     twin = world.call(call.twin)
     if twin is not None:
-        found = turn_of(world, twin)
+        found = turn_of(world, twin) if not twin.agent else ""  # whoever answered on a side line has no turn of its own
         task = world.task(found)
         return found if task is not None and task.stated is not None and not task.stated.guessed else ""
     if not asked:
