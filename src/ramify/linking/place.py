@@ -1,6 +1,7 @@
 """Where a call stands: conversation, line (branch) and task. Follows from its links, and moves with them."""
 
 from ramify.linking import corrected, delegated, interruption, rollup, sessions, toolcalls, trace, turns, warmups
+from ramify.linking.agents import wake_spawned
 from ramify.linking.authorship import prompt_of
 from ramify.linking.conversation import first_attempt
 from ramify.linking.retelling import first_line, name_child, put_line, put_words, stated_link
@@ -41,13 +42,7 @@ def follow(world: World, call: Call) -> None:
     for place in (children_of(call), key("attempt", call.id)):
         for _, ref in world.find(place):
             world.unplaced[ref] = None
-    for _, ref in world.find(key("spawned", call.id)):
-        task = world.task(ref)
-        first = world.call(task.first) if task else None
-        if first is not None and first.relation != "seen":
-            world.unplaced[first.id] = None
-        if task is not None and (task.stated is not None or first is None or first.relation == "seen"):
-            world.retold[task.id] = None
+    wake_spawned(world, call)
     corrected.wake_under(world, call.task)
 
 

@@ -67,7 +67,7 @@ def first_line(text: str) -> str:
 
 def _retell_agent(world: World, task: Task, first: Call | None) -> None:
     stated = task.stated or Stated()
-    before = _facts(task)
+    before, opened = _facts(task), task.opened
     if task.agent.startswith(SIDE) and not task.calls and _is_on_the_wire(world, task):
         _hide(world, task)
         return
@@ -86,6 +86,8 @@ def _retell_agent(world: World, task: Task, first: Call | None) -> None:
         toolcalls.settle_outcome(world, tool)
     if _facts(task) != before:
         world.save("tasks", task)
+    if tool is not None and task.opened != opened:
+        toolcalls.wake_named(world, tool)  # of several that are given to one call, the first is its child
 
 
 def name_child(world: World, task: Task, tool: ToolCall | None) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from msgspec import structs
 
-from ramify.linking import loops, results, rollup, speaker, toolcalls, turns, warmups
+from ramify.linking import loops, results, rollup, speaker, toolcalls, toolreports, turns, warmups
+from ramify.linking.agents import wake_spawned
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call
@@ -168,16 +169,28 @@ def _settle(world: World, was: Call, call: Call) -> None:
             turns.take_off_line(world, was)
         if not call.agent:
             turns.put_on_line(world, call)
-        if was.started != call.started:
-            toolcalls.wake_offers(world, call)
     elif not call.twin:
         rollup.change(world, call, rollup.counted(was), len(was.uses))
         if was.uses and was.signs != call.signs:
             loops.doubt(world, call.task)
     world.unplaced[call.id] = None
+    if was.response and (was.started, was.response) != (call.started, call.response):  # as evidence, and as what was before
+        toolcalls.wake_offers(world, call)
+        wake_spawned(world, call)
+    if was.session and was.session != call.session:
+        _tell_uses_again(world, call)
     if wire := world.call(call.twin):
         world.unplaced[wire.id] = None
         speaker.name_wire(world, wire)
+
+
+def _tell_uses_again(world: World, call: Call) -> None:
+    """Another session's copy seemed to have asked for tools, or does so now."""
+    for event in _tellers(world, call):
+        for use in event.part.uses if event.part is not None and event.scope is not None else ():
+            tool = world.tool(ids.tool_call_id(event.project, event.scope.session, use.id)) if event.scope is not None else None
+            if tool is not None:
+                toolreports.tell_again(world, tool)
 
 
 def _place(call: Call) -> tuple[str, str, int, int]:

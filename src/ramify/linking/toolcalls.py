@@ -7,7 +7,7 @@ cleared follow from the difference.
 from msgspec import structs
 
 from ramify.linking import corrected, delegated, warmups
-from ramify.linking.agents import first_on_wire
+from ramify.linking.agents import first_on_wire, wake
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Returned, ToolCall
@@ -47,6 +47,8 @@ def settle(world: World, was: ToolCall, tool: ToolCall) -> None:
             wake_claimants(world, tool)
         _wake_told(world, tool)
         _wake_lines(world, was)
+    if was.block != tool.block:
+        wake(world, world.task(tool.child))  # it stands among its siblings by that
     if _offered(was) != _offered(tool) or was.told != tool.told:
         _wake_lines(world, tool)
     if was.agent != tool.agent:  # reports may say only inside which tool call something happened
@@ -163,9 +165,13 @@ def disown(world: World, tool: ToolCall, task: str) -> None:
 def _wake_told(world: World, tool: ToolCall) -> None:
     """Tasks that reports give to this call, by whatever name."""
     if _is_told(world, tool):
-        for _, ref in world.find(key("via", tool.project, tool.session, tool.native)):
-            world.retold[ref] = None
+        wake_named(world, tool)
         world.retold[ids.agent_task_id(tool.project, tool.session, STAND_IN + tool.native)] = None
+
+
+def wake_named(world: World, tool: ToolCall) -> None:
+    for _, ref in world.find(key("via", tool.project, tool.session, tool.native)):
+        world.retold[ref] = None
 
 
 def _is_told(world: World, tool: ToolCall) -> bool:

@@ -26,16 +26,20 @@ def take_back(world: World, event: Telling, scope: Scope) -> None:
         tool = world.tool(ids.tool_call_id(scope.project, scope.session, native))
         if tool is None:
             continue
-        was = toolcalls.remembered(tool)
         world.unmark(key("tellers", tool.id), 0, _observation(event))
-        _forget(world, tool)
-        results.tell_again(world, tool)
-        for _, teller in world.span(key("tellers", tool.id)):
-            for other in world.loader.told(teller):
-                if isinstance(other, Telling) and tool.native in natives(other):
-                    _tell(world, tool, other)
-        toolcalls.settle(world, was, tool)
-        hooked.settle(world, was, tool)
+        tell_again(world, tool)
+
+
+def tell_again(world: World, tool: ToolCall) -> None:
+    was = toolcalls.remembered(tool)
+    _forget(world, tool)
+    results.tell_again(world, tool)
+    for _, teller in world.span(key("tellers", tool.id)):
+        for other in world.loader.told(teller):
+            if isinstance(other, Telling) and tool.native in natives(other):
+                _tell(world, tool, other)
+    toolcalls.settle(world, was, tool)
+    hooked.settle(world, was, tool)
 
 
 def natives(event: Event) -> list[str]:
@@ -101,7 +105,7 @@ def _show(world: World, tool: ToolCall, event: ModelAnswered, part: Part) -> Non
     owner = world.call(tool.call)
     call = world.call(ids.seen_call_id(tool.project, event.message or event.request_id))
     wire = world.call(call.twin) if call else None
-    if call is None or (wire is not None and wire.relation != "helper") or (owner is not None and owner.relation != "seen"):
+    if call is None or call.session != tool.session or (wire is not None and wire.relation != "helper") or (owner is not None and owner.relation != "seen"):
         return
     tool.call, tool.opened = call.id, event.at or event.began
     if tool.guess == call.id:

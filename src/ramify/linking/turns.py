@@ -110,7 +110,8 @@ def reported_root(world: World, call: Call, asked: str | None) -> str:
         return ""
     twin = world.call(call.twin)
     if twin is not None:
-        found = turn_of(world, twin) if not twin.agent else ""  # whoever answered on a side line has no turn of its own
+        own = not twin.agent and twin.session == call.session  # what is told of a side line, or by a copy, is no turn of this line
+        found = turn_of(world, twin) if own else ""
         task = world.task(found)
         return found if task is not None and task.stated is not None and not task.stated.guessed else ""
     if not asked:
