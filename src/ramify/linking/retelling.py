@@ -165,8 +165,11 @@ def put_line(world: World, task: Task, tool: ToolCall | None) -> None:
     if tool and caller:
         waited = min(max(task.opened - caller.started, 0), (1 << 40) - 1)
         order, position = caller.started, (min(tool.block, 1 << 20) << 40) + waited
-    line = Line(task.id, task.conversation, "subtask", order, position, task.first)
-    if world.line(task.id) != line:
+    line, known = Line(task.id, task.conversation, "subtask", order, position, task.first), world.line(task.id)
+    if known is None:
+        for _, ref in world.span(key("in", task.id)):
+            world.unplaced[ref] = None  # whoever goes on within it begins no line
+    if known != line:
         world.save("lines", line)
 
 
