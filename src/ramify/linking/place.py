@@ -170,6 +170,7 @@ def _put_task(world: World, call: Call) -> None:
         return
     before = task_facts(task)
     was = (task.kind, task.conversation, task.opened)
+    task.first, task.opened = _beginning(world, call, task)
     tool = world.tool(call.offer)
     said = corrected.word_about(world, call, task.id)
     link, caller = _link(world, call, task)
@@ -183,7 +184,6 @@ def _put_task(world: World, call: Call) -> None:
         link, caller = trace.link_of(world, call)
     task.conversation = call.conversation
     task.line = call.line
-    task.first, task.opened = _beginning(world, call, task)
     task.session = call.session
     task.agent = call.agent
     task.agent_type = call.agent_type or (tool.agent_type if tool else "")
