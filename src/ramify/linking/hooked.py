@@ -22,6 +22,7 @@ def is_alone(world: World, project: str, session: str) -> bool:
 def hear(world: World, was: Message, row: Message) -> None:
     """A message that a hook tells of: shown at once where hooks are known to be alone, else when that turns out."""
     unhear(world, was)
+    world.mark(_here_key(row.project, row.session), 0, "here")
     world.mark(_said_key(row.project, row.session), row.at, row.id)
     row.echo = not is_alone(world, row.project, row.session)
     if row.echo:
@@ -49,8 +50,7 @@ def _doubt(world: World, row: Message, turn: str) -> None:
 
 def wake(world: World, row: Message) -> None:
     """Somebody else tells of the main line, or does so no longer."""
-    places = (_alone_key(row.project, row.session), _said_key(row.project, row.session), turns.used_key(row.project, row.session))
-    if row.source != SOURCE and any(world.span(place, limit=1) for place in places):
+    if row.source != SOURCE and world.span(_here_key(row.project, row.session), limit=1):
         world.silent[row.project, row.session] = None
 
 
@@ -95,6 +95,7 @@ def settle(world: World, was: ToolCall, tool: ToolCall) -> None:
     if was.asker:
         world.unmark(place, _moment(was), tool.id)
     if tool.asker:
+        world.mark(_here_key(tool.project, tool.session), 0, "here")
         world.mark(place, _moment(tool), tool.id)
     world.asking[tool.id] = world.silent[tool.project, tool.session] = None
 
@@ -141,6 +142,11 @@ def _moment(tool: ToolCall) -> int:
 
 def _alone_key(project: str, session: str) -> int:
     return key("hooks-alone", project, session)
+
+
+def _here_key(project: str, session: str) -> int:
+    """There are hooks at all."""
+    return key("hooks-here", project, session)
 
 
 def _said_key(project: str, session: str) -> int:

@@ -101,7 +101,7 @@ def behind(row: ToolCall, callers: Mapping[str, Call], bringers: Mapping[str, Ca
 def tool_shape(store: Store, row: ToolCall, caller: Call | None, tasks: dict[str, Any], content: Content, uses: Any, results: Any) -> Answer:
     use = uses.get(row.native) or content.use(row, caller)
     result = results.get(row.native)
-    if row.shown or row.told:
+    if row.shown or row.told or row.asker:
         shown, brought = content.reported(row)
         use, result = use or shown, result or brought
     owner = caller.task if caller else row.task
