@@ -244,7 +244,8 @@ def meet_request(world: World, call: Call, price: Price | None) -> None:
     told = world.call(ids.seen_call_id(call.project, call.request_id)) if call.request_id else None
     if told is None or told.message or not told.request_id:
         return
-    others = [one for one in world.calls_at(key("request", call.project, call.request_id)) if one.id != told.id and _fits(told, one)]
+    known = world.calls_at(key("request", call.project, call.request_id))
+    others = [one for one in known if one.id != told.id and (one.asked or one.relation == SEEN) and _fits(told, one)]  # an answer alone stands nowhere
     best = min(others, key=lambda one: (one.relation != SEEN, one.id), default=None)
     if best is None or told.twin == best.id:
         return
