@@ -116,7 +116,7 @@ def _reported(seen: Record) -> list[Words]:
     """What somebody said. The client's own attachments are the same in every session: nobody looks for those."""
     found: list[Words] = []
     for event in claude.decode(seen):
-        if isinstance(event, MessageSaid) and event.hint.kind != "reminder" and event.source != "hook":
+        if isinstance(event, MessageSaid) and event.hint.kind != "reminder":
             id = ids.message_id(seen.project, event.place.id or seen.id)
             found += [
                 Words(id, "message", 0, at, kind, text[:LONGEST])

@@ -4,7 +4,7 @@ Nobody has shown that answer. Its request says which it was; where that is not t
 ended with a tool call. Whoever shows the answer itself knows better.
 """
 
-from ramify.linking import loops, rollup, toolcalls
+from ramify.linking import hooked, loops, rollup, toolcalls
 from ramify.linking.sighting import TELEMETRY, id_of
 from ramify.linking.world import FOREVER, World, key
 from ramify.model import ids
@@ -42,7 +42,10 @@ def _note(world: World, scope: Scope, place: str, at: int, call: str) -> None:
 
 def settle(world: World, id: str) -> None:
     tool = world.tool(id)
-    if tool is None or not (tool.asked_in or tool.guess):
+    if tool is None:
+        return
+    hooked.place(world, tool)
+    if not (tool.asked_in or tool.guess):
         return
     was = toolcalls.remembered(tool)
     known = bool(tool.shown) or tool.call not in ("", tool.guess)

@@ -60,8 +60,6 @@ def _move(world: World, move: copies.Move, price: sighting.Price) -> None:
 def _fold(world: World, events: Sequence[Event], price: sighting.Price) -> None:
     for event in sorted(events, key=lambda event: not isinstance(event, MessageSaid)):
         match event:
-            case MessageSaid() if event.source == "hook":
-                pass  # a stream or a transcript tells of the same prompt under its own id
             case MessageSaid():
                 saying.said(world, event)
             case ModelAnswered() if event.scope is not None:

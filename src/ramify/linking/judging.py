@@ -2,7 +2,8 @@
 
 from msgspec import structs
 
-from ramify.linking import asking, results, silent
+from ramify.linking import asking, hooked, results, silent
+from ramify.linking.agents import begins_key
 from ramify.linking.attempts import earlier_attempt, place_again, set_attempt, wake_equal
 from ramify.linking.chain import Chain
 from ramify.linking.compaction import continued_summary
@@ -12,7 +13,7 @@ from ramify.linking.place import place
 from ramify.linking.reading import read, wake_followers
 from ramify.linking.renaming import rename
 from ramify.linking.retelling import retell
-from ramify.linking.saying import judge_again
+from ramify.linking.saying import judge_again, show
 from ramify.linking.subtask import resolve
 from ramify.linking.summarised import by_summary, wake_behind
 from ramify.linking.toolcalls import wake_offers
@@ -50,6 +51,8 @@ def settle(world: World) -> None:
         elif world.silent:
             session = next(iter(world.silent))
             del world.silent[session]
+            for row in hooked.judge(world, *session):
+                show(world, row, not row.echo)
             silent.judge(world, *session)
         else:
             return
@@ -143,16 +146,22 @@ def _inherited(chain: Chain) -> int:
 
 
 def _is_first(world: World, call: Call) -> bool:
-    task = world.task(ids.agent_task_id(call.project, call.session, call.agent))
+    """Of its agent's calls on the wire: a report of an earlier answer says nothing about what this one goes on from."""
+    id = ids.agent_task_id(call.project, call.session, call.agent)
+    place = begins_key(id)
+    others = [one for _, ref in world.span(place) if (one := world.call(ref)) is not None and one.id != call.id]
+    if any(before(one, call) for one in others):
+        world.unmark(place, call.started, call.id)
+        return False
+    world.mark(place, call.started, call.id)
+    for one in others:
+        world.agenda[one.id] = None
+    task = world.task(id)
     first = world.call(task.first) if task else None
-    if first is None or first.id == call.id:
-        return True
-    if task is not None and before(call, first):
+    if task is not None and first is not None and before(call, first):
         task.first = call.id
         world.save("tasks", task)
-        world.agenda[first.id] = None
-        return True
-    return False
+    return True
 
 
 def _watch(world: World, call: Call, chain: Chain, verdict: Verdict) -> None:

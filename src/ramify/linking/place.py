@@ -1,6 +1,7 @@
 """Where a call stands: conversation, line (branch) and task. Follows from its links, and moves with them."""
 
 from ramify.linking import corrected, delegated, interruption, rollup, sessions, toolcalls, trace, turns, warmups
+from ramify.linking.agents import wake_spawned
 from ramify.linking.authorship import prompt_of
 from ramify.linking.conversation import first_attempt
 from ramify.linking.retelling import first_line, name_child, put_line, put_words, stated_link
@@ -41,13 +42,7 @@ def follow(world: World, call: Call) -> None:
     for place in (children_of(call), key("attempt", call.id)):
         for _, ref in world.find(place):
             world.unplaced[ref] = None
-    for _, ref in world.find(key("spawned", call.id)):
-        task = world.task(ref)
-        first = world.call(task.first) if task else None
-        if first is not None and first.relation != "seen":
-            world.unplaced[first.id] = None
-        if task is not None and (task.stated is not None or first is None or first.relation == "seen"):
-            world.retold[task.id] = None
+    wake_spawned(world, call)
     corrected.wake_under(world, call.task)
 
 
@@ -175,6 +170,7 @@ def _put_task(world: World, call: Call) -> None:
         return
     before = task_facts(task)
     was = (task.kind, task.conversation, task.opened)
+    task.first, task.opened = _beginning(world, call, task)
     tool = world.tool(call.offer)
     said = corrected.word_about(world, call, task.id)
     link, caller = _link(world, call, task)
@@ -188,8 +184,6 @@ def _put_task(world: World, call: Call) -> None:
         link, caller = trace.link_of(world, call)
     task.conversation = call.conversation
     task.line = call.line
-    task.opened = call.started
-    task.first = call.id
     task.session = call.session
     task.agent = call.agent
     task.agent_type = call.agent_type or (tool.agent_type if tool else "")
@@ -218,6 +212,15 @@ def _put_task(world: World, call: Call) -> None:
         rollup.forget_root(world, task.id, was)
     if task.kind == "root":
         rollup.note_root(world, task)
+
+
+def _beginning(world: World, call: Call, task: Task) -> tuple[str, int]:
+    """An agent's first answer may only have been reported; the wire shows a later one."""
+    first = world.call(task.first)
+    if first is None or first.relation != "seen" or first.task != task.id or call.started <= first.started:
+        return call.id, call.started
+    told = task.stated.opened if task.stated is not None else 0
+    return first.id, min(told or first.started, first.started)
 
 
 def task_facts(task: Task) -> tuple[object, ...]:

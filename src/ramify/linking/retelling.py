@@ -2,7 +2,8 @@
 
 from msgspec import structs
 
-from ramify.linking import corrected, results, rollup, toolcalls, trace, turns
+from ramify.linking import corrected, hooked, results, rollup, toolcalls, trace, turns
+from ramify.linking.agents import first_on_wire
 from ramify.linking.speaker import INSIDE, SIDE, is_stand_in
 from ramify.linking.world import FOREVER, World, key
 from ramify.model import ids
@@ -20,12 +21,13 @@ def retell(world: World, id: str) -> None:
     task = world.task(id)
     if task is None:
         return
+    hooked.count(world, task)
     first = world.call(task.first)
     if task.kind == "root":
         if task.stated is not None or (first is not None and first.relation == "seen"):
             _retell_root(world, task, first)
-    elif first is not None and first.relation == "agent":
-        world.unplaced[first.id] = None  # the wire has it too, and puts both together
+    elif (begun := first_on_wire(world, task)) is not None and begun.relation == "agent":
+        world.unplaced[begun.id] = None  # the wire has it too, and puts both together
     else:
         _retell_agent(world, task, first)
 
@@ -65,7 +67,7 @@ def first_line(text: str) -> str:
 
 def _retell_agent(world: World, task: Task, first: Call | None) -> None:
     stated = task.stated or Stated()
-    before = _facts(task)
+    before, opened = _facts(task), task.opened
     if task.agent.startswith(SIDE) and not task.calls and _is_on_the_wire(world, task):
         _hide(world, task)
         return
@@ -84,6 +86,8 @@ def _retell_agent(world: World, task: Task, first: Call | None) -> None:
         toolcalls.settle_outcome(world, tool)
     if _facts(task) != before:
         world.save("tasks", task)
+    if tool is not None and task.opened != opened:
+        toolcalls.wake_named(world, tool)  # of several that are given to one call, the first is its child
 
 
 def name_child(world: World, task: Task, tool: ToolCall | None) -> None:
@@ -161,8 +165,11 @@ def put_line(world: World, task: Task, tool: ToolCall | None) -> None:
     if tool and caller:
         waited = min(max(task.opened - caller.started, 0), (1 << 40) - 1)
         order, position = caller.started, (min(tool.block, 1 << 20) << 40) + waited
-    line = Line(task.id, task.conversation, "subtask", order, position, task.first)
-    if world.line(task.id) != line:
+    line, known = Line(task.id, task.conversation, "subtask", order, position, task.first), world.line(task.id)
+    if known is None:
+        for _, ref in world.span(key("in", task.id)):
+            world.unplaced[ref] = None  # whoever goes on within it begins no line
+    if known != line:
         world.save("lines", line)
 
 
@@ -223,11 +230,11 @@ def _parent(world: World, task: Task) -> str:
     stated = task.stated or Stated()
     if stated.parent_agent:
         return ids.agent_task_id(task.project, task.session, stated.parent_agent)
+    world.mark(key("loose-told", task.conversation), 0, task.id)  # another prompt may come between, and this one may go
     return turns.turn_at(world, task.project, task.session, task.opened) or _newest_root(world, task)
 
 
 def _newest_root(world: World, task: Task) -> str:
-    world.mark(key("loose-told", task.conversation), 0, task.id)
     roots = [ref for at, ref in world.find(key("roots", task.conversation)) if at <= task.opened]
     return roots[-1] if roots else ""
 

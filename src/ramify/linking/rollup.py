@@ -102,6 +102,8 @@ def _count_conversation(world: World, call: Call, id: str, sign: int) -> None:
         _keep_member(world, row, call, sign)
     if call.started <= row.summed:
         world.recounted[id] = None
+    if row.told and row.calls in (0, 1):
+        world.silent[row.project, row.session] = None  # hooks may have been alone with it
     if row.calls <= 0 and not row.sends_agents and not row.told:
         world.drop("conversations", id)
     else:
@@ -188,9 +190,10 @@ def _leave(world: World, call: Call, id: str) -> None:
     if task.calls <= 0 and (task.stated is None or task.stated.guessed):
         drop(world, task)
         return
-    if task.stated is not None:
+    if task.stated is not None or call.relation == "seen":
         world.retold[task.id] = None
-    if task.first == call.id and task.id != ids.opened_task_id(call.id):
+    began = task.first == call.id or (bool(call.twin) and task.first == call.twin)  # the wire's own call may be another task's
+    if began and task.id != ids.opened_task_id(call.id):
         earliest = world.span(key("in", id), limit=1)
         task.first = earliest[0][1] if earliest else ""
     if task.last == call.id:

@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from ramify.linking import echo, results, sighting, speaker, statement, turns, warmups
+from ramify.linking import echo, hooked, results, sighting, speaker, statement, turns, warmups
 from ramify.linking.authorship import judge_reported, prompt_in
 from ramify.linking.world import World, key
 from ramify.model import ids
@@ -20,6 +20,8 @@ def said(world: World, event: MessageSaid) -> None:
     row = world.message(id) or Message(id, scope.project, native=event.place.id)
     was = structs.replace(row)
     _tell(row, event)
+    if row.source == hooked.SOURCE:
+        hooked.hear(world, was, row)
     _settle(world, was, row)
     _sort_echoes(world, row, event)
     if row.observation == event.observation:
@@ -62,6 +64,7 @@ def take_back(world: World, row: Message) -> None:
         if told is not None and _can_echo(row, told):
             echo.take(world, row, statement.words_of(told))
             _settle_echoes(world, row, statement.words_of(told))
+    hooked.unhear(world, row)
     if _begins_side_line(row):
         _close_side_line(world, row)
     if row.command == BODY:
@@ -81,16 +84,23 @@ def _sort_echoes(world: World, row: Message, event: MessageSaid) -> None:
 
 def _can_echo(row: Message, event: MessageSaid) -> bool:
     """A prompt of the main line, as far as its words tell."""
-    asked = event.part.role == "user" and not event.message and not event.part.results
+    asked = event.part.role == "user" and not event.message and not event.part.results and event.source != hooked.SOURCE
     return asked and not row.agent and bool(statement.words_of(event))
 
 
 def _settle_echoes(world: World, row: Message, words: str) -> None:
     for one in echo.sort_out(world, row.project, row.session, words):
-        was = structs.replace(one, echo=not one.echo)
-        _settle(world, was, one)
+        _settle(world, structs.replace(one, echo=not one.echo), one)
         if one.id != row.id:
             world.doubted[one.id] = None
+
+
+def show(world: World, row: Message, echo: bool) -> None:
+    """Somebody else tells of it as well, or nobody does any more."""
+    was = structs.replace(row)
+    row.echo = echo
+    _settle(world, was, row)
+    world.doubted[row.id] = None
 
 
 # -- where it stands ---------------------------------------------------------------------------------------------------
@@ -130,9 +140,9 @@ def _settle(world: World, was: Message, row: Message) -> None:
 
 
 def _line(world: World, row: Message) -> str:
-    if row.agent:
-        return ids.agent_task_id(row.project, row.session, row.agent)
-    return "" if row.echo else turns.turn_of(world, row)
+    if row.echo:
+        return ""
+    return ids.agent_task_id(row.project, row.session, row.agent) if row.agent else turns.turn_of(world, row)
 
 
 def _place(row: Message) -> tuple[object, ...]:
@@ -145,6 +155,7 @@ def _leave(world: World, was: Message) -> None:
     if was.under:
         world.unmark(key("under", was.project, was.session, was.under), 0, was.id)
     if not was.agent and not was.echo:
+        hooked.wake(world, was)
         turns.take_off_line(world, was)
         turns.unask(world, was)
         if was.opens:
@@ -155,6 +166,7 @@ def _enter(world: World, row: Message) -> None:
     if row.under:
         world.mark(key("under", row.project, row.session, row.under), 0, row.id)
     if not row.agent and not row.echo:
+        hooked.wake(world, row)
         turns.put_on_line(world, row)
 
 
@@ -189,6 +201,8 @@ def _words(world: World, row: Message, event: MessageSaid) -> str | None:
         return _command(world, row, event)
     if row.source == "transcript":
         return words
+    if row.source == hooked.SOURCE:
+        return words if hooked.begins(world, row) else None
     turns.ask(world, row)
     return words if turns.began(world, row) else None
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from msgspec import structs
 
-from ramify.linking import loops, results, rollup, speaker, turns, warmups
+from ramify.linking import loops, results, rollup, speaker, toolcalls, toolreports, turns, warmups
+from ramify.linking.agents import wake_spawned
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call
@@ -173,9 +174,23 @@ def _settle(world: World, was: Call, call: Call) -> None:
         if was.uses and was.signs != call.signs:
             loops.doubt(world, call.task)
     world.unplaced[call.id] = None
+    if was.response and (was.started, was.response) != (call.started, call.response):  # as evidence, and as what was before
+        toolcalls.wake_offers(world, call)
+        wake_spawned(world, call)
+    if was.session and was.session != call.session:
+        _tell_uses_again(world, call)
     if wire := world.call(call.twin):
         world.unplaced[wire.id] = None
         speaker.name_wire(world, wire)
+
+
+def _tell_uses_again(world: World, call: Call) -> None:
+    """Another session's copy seemed to have asked for tools, or does so now."""
+    for event in _tellers(world, call):
+        for use in event.part.uses if event.part is not None and event.scope is not None else ():
+            tool = world.tool(ids.tool_call_id(event.project, event.scope.session, use.id)) if event.scope is not None else None
+            if tool is not None:
+                toolreports.tell_again(world, tool)
 
 
 def _place(call: Call) -> tuple[str, str, int, int]:
@@ -229,7 +244,8 @@ def meet_request(world: World, call: Call, price: Price | None) -> None:
     told = world.call(ids.seen_call_id(call.project, call.request_id)) if call.request_id else None
     if told is None or told.message or not told.request_id:
         return
-    others = [one for one in world.calls_at(key("request", call.project, call.request_id)) if one.id != told.id and _fits(told, one)]
+    known = world.calls_at(key("request", call.project, call.request_id))
+    others = [one for one in known if one.id != told.id and (one.asked or one.relation == SEEN) and _fits(told, one)]  # an answer alone stands nowhere
     best = min(others, key=lambda one: (one.relation != SEEN, one.id), default=None)
     if best is None or told.twin == best.id:
         return

@@ -7,6 +7,7 @@ cleared follow from the difference.
 from msgspec import structs
 
 from ramify.linking import corrected, delegated, warmups
+from ramify.linking.agents import first_on_wire, wake
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Returned, ToolCall
@@ -46,6 +47,8 @@ def settle(world: World, was: ToolCall, tool: ToolCall) -> None:
             wake_claimants(world, tool)
         _wake_told(world, tool)
         _wake_lines(world, was)
+    if was.block != tool.block:
+        wake(world, world.task(tool.child))  # it stands among its siblings by that
     if _offered(was) != _offered(tool) or was.told != tool.told:
         _wake_lines(world, tool)
     if was.agent != tool.agent:  # reports may say only inside which tool call something happened
@@ -54,6 +57,13 @@ def settle(world: World, was: ToolCall, tool: ToolCall) -> None:
             warmups.wake(world, tool.project, tool.session, agent)
     delegated.match_again(world, was, tool)
     settle_outcome(world, tool)
+
+
+def disclaim(tool: ToolCall) -> None:
+    """What the answer said that seemed to have asked for it."""
+    tool.call, tool.block, tool.name, tool.opened = "", 0, "", 0
+    tool.title, tool.agent_type, tool.path = "", "", ""
+    tool.prompt, tool.prompt_text, tool.server = b"", "", False
 
 
 def is_told(tool: ToolCall) -> bool:
@@ -65,7 +75,7 @@ def is_told(tool: ToolCall) -> bool:
 def _offered(tool: ToolCall) -> tuple[object, ...]:
     """What decides whose caller it may be."""
     return (
-        tool.call, tool.block, tool.name, tool.prompt, tool.closed, tool.shut, tool.agent, tool.agent_evidence,
+        tool.call, tool.block, tool.name, tool.prompt, tool.opened, tool.closed, tool.shut, tool.agent, tool.agent_evidence,
         tool.agent_rule, tool.named,
     )
 
@@ -129,7 +139,7 @@ def named_agent(world: World, tool: ToolCall) -> list[Call]:
     if not tool.agent:
         return []
     task = world.task(ids.agent_task_id(tool.project, tool.session, tool.agent))
-    first = world.call(task.first) if task else None
+    first = first_on_wire(world, task) if task else None
     return [first] if first else []
 
 
@@ -155,9 +165,13 @@ def disown(world: World, tool: ToolCall, task: str) -> None:
 def _wake_told(world: World, tool: ToolCall) -> None:
     """Tasks that reports give to this call, by whatever name."""
     if _is_told(world, tool):
-        for _, ref in world.find(key("via", tool.project, tool.session, tool.native)):
-            world.retold[ref] = None
+        wake_named(world, tool)
         world.retold[ids.agent_task_id(tool.project, tool.session, STAND_IN + tool.native)] = None
+
+
+def wake_named(world: World, tool: ToolCall) -> None:
+    for _, ref in world.find(key("via", tool.project, tool.session, tool.native)):
+        world.retold[ref] = None
 
 
 def _is_told(world: World, tool: ToolCall) -> bool:

@@ -1,6 +1,6 @@
 """What reports tell of a tool call: that it was asked for, what came back, which agent it started."""
 
-from ramify.linking import results, toolcalls
+from ramify.linking import hooked, results, toolcalls
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import NamedAgent, Returned, ToolCall
@@ -17,6 +17,7 @@ def tell(world: World, event: Telling, scope: Scope) -> None:
         world.mark(key("tellers", id), 0, _observation(event))
         _tell(world, tool, event)
         toolcalls.settle(world, was, tool)
+        hooked.settle(world, was, tool)
 
 
 def take_back(world: World, event: Telling, scope: Scope) -> None:
@@ -25,15 +26,20 @@ def take_back(world: World, event: Telling, scope: Scope) -> None:
         tool = world.tool(ids.tool_call_id(scope.project, scope.session, native))
         if tool is None:
             continue
-        was = toolcalls.remembered(tool)
         world.unmark(key("tellers", tool.id), 0, _observation(event))
-        _forget(world, tool)
-        results.tell_again(world, tool)
-        for _, teller in world.span(key("tellers", tool.id)):
-            for other in world.loader.told(teller):
-                if isinstance(other, Telling) and tool.native in natives(other):
-                    _tell(world, tool, other)
-        toolcalls.settle(world, was, tool)
+        tell_again(world, tool)
+
+
+def tell_again(world: World, tool: ToolCall) -> None:
+    was = toolcalls.remembered(tool)
+    _forget(world, tool)
+    results.tell_again(world, tool)
+    for _, teller in world.span(key("tellers", tool.id)):
+        for other in world.loader.told(teller):
+            if isinstance(other, Telling) and tool.native in natives(other):
+                _tell(world, tool, other)
+    toolcalls.settle(world, was, tool)
+    hooked.settle(world, was, tool)
 
 
 def natives(event: Event) -> list[str]:
@@ -67,13 +73,11 @@ def _observation(event: Telling) -> str:
 def _forget(world: World, tool: ToolCall) -> None:
     """Everything that only reports told."""
     tool.told = tool.closing = tool.told_agent = None
-    tool.started, tool.asked_in = False, ()
+    tool.started, tool.asked_in, tool.asker = False, (), ""
     tool.named, tool.shown, tool.shown_at, tool.shown_by = False, "", 0, ""
     owner = world.call(tool.call)
     if owner is None or owner.relation == "seen":
-        tool.call, tool.block, tool.name, tool.opened = "", 0, "", 0
-        tool.title, tool.agent_type, tool.path = "", "", ""
-        tool.prompt, tool.prompt_text, tool.server = b"", "", False
+        toolcalls.disclaim(tool)
 
 
 def _tell(world: World, tool: ToolCall, event: Telling) -> None:
@@ -84,8 +88,10 @@ def _tell(world: World, tool: ToolCall, event: Telling) -> None:
                 _show(world, tool, event, event.part)
         case ToolCalled():
             _introduce(tool, event)
+            _note_asker(tool, event)
         case ToolReturned():
             _return(tool, event)
+            _note_asker(tool, event)
         case TaskReferred():
             tool.named = True
             results.report_agent(tool, NamedAgent(event.at, event.observation, event.scope.agent, event.rule))
@@ -99,7 +105,7 @@ def _show(world: World, tool: ToolCall, event: ModelAnswered, part: Part) -> Non
     owner = world.call(tool.call)
     call = world.call(ids.seen_call_id(tool.project, event.message or event.request_id))
     wire = world.call(call.twin) if call else None
-    if call is None or (wire is not None and wire.relation != "helper") or (owner is not None and owner.relation != "seen"):
+    if call is None or call.session != tool.session or (wire is not None and wire.relation != "helper") or (owner is not None and owner.relation != "seen"):
         return
     tool.call, tool.opened = call.id, event.at or event.began
     if tool.guess == call.id:
@@ -120,6 +126,11 @@ def _introduce(tool: ToolCall, event: ToolCalled) -> None:
         tool.title, tool.agent_type = event.use.title, event.use.agent_type
 
 
+def _note_asker(tool: ToolCall, event: ToolCalled | ToolReturned) -> None:
+    if event.source == hooked.SOURCE:
+        tool.asker = max(tool.asker, event.scope.agent or hooked.MAIN)
+
+
 def _return(tool: ToolCall, event: ToolReturned) -> None:
     result = event.result
     status = event.status or ("error" if result.error else "ok")
@@ -135,4 +146,4 @@ def _return(tool: ToolCall, event: ToolReturned) -> None:
 
 def _earlier(one: Returned, other: Returned) -> bool:
     """A transcript or a stream has the result's own words, a hook only what its tool handed over."""
-    return (one.source == "hook", one.at, one.observation) < (other.source == "hook", other.at, other.observation)
+    return (one.source == hooked.SOURCE, one.at, one.observation) < (other.source == hooked.SOURCE, other.at, other.observation)

@@ -41,6 +41,12 @@ def words_key(kind: str, project: str, session: str, words: str) -> int:
     return key(kind, project, session, " ".join(words.split()))
 
 
+def used_key(project: str, session: str) -> int:
+    """Tool calls of which hooks tell, by their time."""
+    return key("hooks-used", project, session)
+
+
+
 # -- where something stands --------------------------------------------------------------------------------------------
 
 
@@ -104,7 +110,8 @@ def reported_root(world: World, call: Call, asked: str | None) -> str:
         return ""
     twin = world.call(call.twin)
     if twin is not None:
-        found = turn_of(world, twin)
+        own = not twin.agent and twin.session == call.session  # what is told of a side line, or by a copy, is no turn of this line
+        found = turn_of(world, twin) if own else ""
         task = world.task(found)
         return found if task is not None and task.stated is not None and not task.stated.guessed else ""
     if not asked:
@@ -224,6 +231,9 @@ def _move_what_follows(world: World, axis: str, project: str, session: str, plac
     if before := _newest(world, axis, project, session, place - 1):
         world.retold[before] = None
     if axis == TIME:
+        world.retold[guessed_root(project, session, boundary(world, project, session, place))] = None
+        for _, ref in world.span(used_key(project, session), place, until):
+            world.asking[ref] = None
         _doubt_next(world, project, session, place + 1)
         rollup.wake_loose_told(world, conversation_of(project, session))
     conversation = world.conversation(conversation_of(project, session))

@@ -214,6 +214,7 @@ class ToolCall(Struct, array_like=True, gc=False):
     started: bool = False  # a report says that its result tells only that work was started
     asked_in: tuple[str, ...] = ()  # requests and spans in which reports of it alone have it
     guess: str = ""  # the call that asked for it as far as those say; nobody has shown its answer
+    asker: str = ""  # the agent that a hook names, or a stroke for the main line
 
 
 class Task(Struct, array_like=True, gc=False):
@@ -269,6 +270,7 @@ class Task(Struct, array_like=True, gc=False):
     standing: bool = False
     place: int = 0  # among siblings that were opened at one moment
     signed: int = 0  # its last sign of life, as its conversation knows it
+    heard: int = 0  # tool calls of which only hooks tell; they are among its own
 
 
 class Line(Struct, array_like=True, gc=False):

@@ -73,11 +73,12 @@ def tool_shapes(store: Store, rows: list[ToolCall], content: Content) -> list[An
     bringers = {call.id: call for call in calls if call.id in answered}
     content.expect(newest_of(list(callers.values()), list(bringers.values())))
     uses, results = content.tool_blocks(list(bringers.values()), rows)
-    content.expect(behind(row, callers, bringers, uses) for row in rows if not row.task)
+    content.expect(behind(row, callers, bringers, uses) for row in rows if not row.protocol)
     results |= {row.native: content.server_result(row, bringers.get(row.result_call)) for row in rows if row.server}
-    tasks = {task.id: task for task in store.among("tasks", "id", [call.task for call in callers.values()])}
+    owners = {row.task for row in rows if row.task and not row.protocol}
+    tasks = {task.id: task for task in store.among("tasks", "id", sorted(owners | {call.task for call in callers.values()}))}
     return [
-        kept.tool_shape(row) if row.task else tool_shape(store, row, callers.get(row.call), tasks, content, uses, results)
+        kept.tool_shape(row) if row.protocol else tool_shape(store, row, callers.get(row.call), tasks, content, uses, results)
         for row in rows
     ]
 
@@ -100,16 +101,17 @@ def behind(row: ToolCall, callers: Mapping[str, Call], bringers: Mapping[str, Ca
 def tool_shape(store: Store, row: ToolCall, caller: Call | None, tasks: dict[str, Any], content: Content, uses: Any, results: Any) -> Answer:
     use = uses.get(row.native) or content.use(row, caller)
     result = results.get(row.native)
-    if row.shown or row.told:
+    if row.shown or row.told or row.asker:
         shown, brought = content.reported(row)
         use, result = use or shown, result or brought
-    task = tasks.get(caller.task) if caller else None
+    owner = caller.task if caller else row.task
+    task = tasks.get(owner)
     closed = row.closed or (row.told.at if row.told else 0)
     phases = ["llm_response"] + (["tool_result"] if closed or row.told else [])
     return {
         "id": row.id,
         "call_id": row.native,
-        "task": caller.task or None if caller else None,
+        "task": owner or None,
         "call": row.call or None,
         "name": row.name or use.get("name") or None,
         "type": phases[-1],

@@ -11,6 +11,7 @@ from ramify.model.event import MessageSaid
 from ramify.model.observation import Observation, Record, Request, Response
 from ramify.protocols.anthropic.answer import Answer
 from ramify.protocols.anthropic.normal import CLEARED, blocks_of, result_text
+from ramify.protocols.claude import hooks
 from ramify.protocols.claude.decode import decode
 from ramify.protocols.model_api import messages_of, read_answer
 from ramify.protocols.otel import decode as otel
@@ -65,10 +66,11 @@ class Content:
         return uses, results
 
     def reported(self, tool: ToolCall) -> tuple[Block, Block]:
-        """The call and its result, as reports show them; telemetry tells of one call in several records."""
+        """The call and its result, as reports show them; telemetry and hooks tell of one call in several records."""
         told = tool.told.observation if tool.told else ""
         shown, brought = self._block([tool.shown], "id", tool.native), self._block([told], "tool_use_id", tool.native)
-        if tool.shown_by == TELEMETRY or (tool.told is not None and tool.told.source == TELEMETRY):
+        several = tool.shown_by == TELEMETRY or (tool.told is not None and tool.told.source == TELEMETRY)
+        if several or (tool.asker and not (shown and brought)):
             tellers = [ref for _, ref in self.store.span(key("tellers", tool.id), 0, FOREVER, MOST_TELLERS, False)]
             shown = shown or self._block(tellers, "id", tool.native)
             brought = brought or self._block(tellers, "tool_use_id", tool.native)
@@ -110,6 +112,9 @@ def _collect(message: Any, wanted: set[str], uses: dict[str, Block], results: di
 def reported_blocks(record: Record) -> Iterator[Block]:
     if record.format == otel.FORMAT:
         yield from otel.tool_blocks(record)
+        return
+    if record.format == hooks.FORMAT:
+        yield from hooks.tool_blocks(record)
         return
     for event in decode(record):
         yield from event.blocks if isinstance(event, MessageSaid) else ()

@@ -88,7 +88,7 @@ class Reading:
         row = self.store.load("tools", id)
         if not isinstance(row, ToolCall):
             return None
-        if row.task:
+        if row.protocol:
             return row.args.decode() or None
         caller = self.store.load("calls", row.call)
         block = self.content.use(row, caller if isinstance(caller, Call) else None) or self.content.reported(row)[0]
@@ -98,7 +98,7 @@ class Reading:
         row = self.store.load("tools", id)
         if not isinstance(row, ToolCall):
             return None
-        return row.result.decode() or None if row.task else as_json(tool_shapes(self.store, [row], self.content)[0]["result"])
+        return row.result.decode() or None if row.protocol else as_json(tool_shapes(self.store, [row], self.content)[0]["result"])
 
     @property
     def content(self) -> Content:

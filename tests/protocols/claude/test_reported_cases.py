@@ -104,7 +104,7 @@ def test_hooks_show_every_tool_call_with_its_agent(told: tuple[str, str, str, De
 
 
 def test_hooks_show_the_persons_prompt_and_the_notice_apart() -> None:
-    said = of(events_of(*TOLD[6]), MessageSaid)
+    said = [event for event in of(events_of(*TOLD[6]), MessageSaid) if event.part.role == "user"]
     assert [(event.hint.author, event.hint.kind) for event in said] == [("human", ""), ("harness", "notification")]
     assert len({event.place.id for event in said}) == 2
     assert [notice.agent for notice in said[1].part.notices] == list(agents("background"))

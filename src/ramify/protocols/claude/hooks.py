@@ -1,6 +1,7 @@
 """What a hook is told on its standard input, or as the argument of a callback. Hooks have no times of their own."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -21,8 +22,9 @@ from ramify.model.ids import digest
 from ramify.model.observation import Record
 from ramify.protocols.anthropic.normal import read_use
 from ramify.protocols.claude.said import Seen, events_of, named_agents, say
-from ramify.protocols.claude.shape import line_of, mapping, text
+from ramify.protocols.claude.shape import line_of, mapping, parse, text
 
+FORMAT = "claude-hook"
 NOTICE = Hint("harness", "notification", "a notice of the client, by its words")
 AGENT = Hint("agent", reason="another agent's message, by its words")
 TYPED = Hint("human", reason="a prompt was submitted")
@@ -70,7 +72,7 @@ def moved(seen: Seen, name: str, fields: dict[str, Any]) -> list[Event]:
         case "SubagentStop" if agent and text(fields.get("agent_type")):
             return stopped_agent(seen, fields)
         case "Stop":
-            return [TaskMoved(seen.scope, *seen.stamp, "completed", name)]
+            return [TaskMoved(seen.scope, *seen.stamp, "completed", name), *last_words(seen, fields)]
         case "StopFailure":
             return [TaskMoved(seen.scope, *seen.stamp, "failed", text(fields.get("error")) or name)]
         case "PermissionRequest" | "Elicitation":
@@ -87,7 +89,13 @@ def stopped_agent(seen: Seen, fields: dict[str, Any]) -> list[Event]:
     events: list[Event] = [TaskMoved(seen.scope, *seen.stamp, "completed", "SubagentStop")]
     if workflow := WORKFLOW.search(text(fields.get("agent_transcript_path"))):
         events.append(TaskReferred(seen.scope, *seen.stamp, "workflow-run", run=workflow.group(1)))
-    return events
+    return [*events, *last_words(seen, fields)]
+
+
+def last_words(seen: Seen, fields: dict[str, Any]) -> list[Event]:
+    """All that a hook is told of an answer: neither its id nor what it cost."""
+    words = text(fields.get("last_assistant_message"))
+    return [say(seen, {"content": words}, "assistant", Hint())] if words else []
 
 
 def waits(fields: dict[str, Any]) -> bool:
@@ -121,6 +129,19 @@ def called(seen: Seen, fields: dict[str, Any]) -> list[Event]:
     }
     use = read_use(block, seen.place.position)
     return [ToolCalled(seen.scope, *seen.stamp, use)] if use.id else []
+
+
+def tool_blocks(record: Record) -> Iterator[dict[str, Any]]:
+    """The call, and what came back, as the blocks that a model would be shown; a result is the tool's own object, or the words of its failure."""
+    fields = parse(record.body)
+    fields = argument(fields) if isinstance(fields, dict) else {}
+    tool, name = text(fields.get("tool_use_id")), text(fields.get("hook_event_name"))
+    if not tool or name not in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
+        return
+    yield {"type": "tool_use", "id": tool, "name": text(fields.get("tool_name")), "input": fields.get("tool_input")}
+    if name != "PreToolUse":
+        failed = name == "PostToolUseFailure"
+        yield {"type": "tool_result", "tool_use_id": tool, "content": fields.get("error" if failed else "tool_response"), "is_error": failed}
 
 
 def returned(seen: Seen, fields: dict[str, Any]) -> list[Event]:
