@@ -1,5 +1,6 @@
 """The fold of the event log, one edge at a time."""
 
+import json
 from typing import Any
 
 import pytest
@@ -385,3 +386,34 @@ def test_any_story_in_any_interleaving_ends_in_its_truth(data: some.DataObject) 
     store = told(data.draw(interleaved(given)), data.draw(some.lists(some.integers(1, 7), max_size=5)))
     assert {(row.agent, row.native["agentTaskId"]): row.status for row in tasks(store)} == truth
     assert operations(store)[OP]["taskCount"] == len(truth)
+
+
+CARRYING = {"id": "a1", "contextId": "c", "status": {"state": "TASK_STATE_COMPLETED"},
+            "artifacts": [{"parts": [{"data": {"task_id": "w1", "status": "submitted"}}]}]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        lambda fill: {"kind": "webhook", "op": OP, "agent": "x", "raw": json.dumps({"task_id": "w1", "status": "completed", "result": fill})},
+        lambda fill: {"kind": "webhook", "op": OP, "agent": "x", "raw": json.dumps({"task": {**CARRYING, "history": fill}})},
+        lambda fill: {"kind": "stream", "op": OP, "agent": "x", "event": {"task": {**CARRYING, "history": fill}}},
+        lambda fill: {"kind": "progress", "op": OP, "agent": "x", "message": json.dumps({"subtask": "s", "state": "working", "x": fill})},
+        lambda fill: {"kind": "activity", "op": OP, "activity": {**request("c2")["activity"], "metadata": {"x": fill}}},
+        lambda fill: {"kind": "result", "op": OP, "agent": "x", "method": "sync", "raised": "TimeoutError", "message": fill},
+        lambda fill: plain("protocol_error", error=f"TimeoutError: {fill}"),
+        lambda fill: plain("protocol_error", error={"type": "TimeoutError", "trace": fill}),
+        lambda fill: {"kind": "poll", "op": OP, "agent": "x", "method": "get_task_status",
+                      "data": {"structuredContent": {"task_id": "w1", "status": "failed"}, "isError": True, "content": fill}},
+        lambda fill: {**plain("protocol_request"), **{f"f{number}": fill[:1000] for number in range(100)}},
+    ],
+)  # fmt: skip
+def test_a_line_too_large_to_be_kept_whole_says_what_it_would_if_it_were_small(line: Any) -> None:
+    small, large = (told([*call(1), submitted("w1"), request("c3"), line(fill)]) for fill in ("x", "x" * 100_000))
+    assert states(large) == states(small)
+    assert [(row.type, row.status, row.work) for row in events(large)] == [(row.type, row.status, row.work) for row in events(small)]
+    assert next(row.size for row in events(large) if "truncated" in row.flags) < 70_000
+
+
+def plain(kind: str, **more: Any) -> Line:
+    return {"eventType": kind, "operationId": OP, "agentId": "x", "taskType": "sync", **more}

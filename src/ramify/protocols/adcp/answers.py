@@ -64,10 +64,10 @@ def is_failure(line: Line, payload: object) -> bool:
     return refused or whole.get("isError") is True
 
 
-def read_failure(line: Line, whole: bool) -> Answered:
+def read_failure(line: Line, read: Line, whole: bool) -> Answered:
     """A call that broke: by the name of what was raised."""
     error = line.get("error")
-    name = text(line.get("raised")) or text(table(error).get("type")) or text(table(error).get("name"))
+    name = text(read.get("native")) or text(line.get("raised")) or text(table(error).get("type")) or text(table(error).get("name"))
     name = name or text(error).partition(":")[0]
     return Answered(
         raised_status(name), name, text(line.get("agentTaskId")), text(line.get("transportTaskId")), raised=True,

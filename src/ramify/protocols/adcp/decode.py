@@ -25,7 +25,7 @@ from ramify.model.operation_event import (
     Word,
 )
 from ramify.protocols.adcp import answers, forms
-from ramify.protocols.adcp.lines import BadLine, viewed
+from ramify.protocols.adcp.lines import BadLine, stored
 from ramify.protocols.adcp.wire import ASKED_AGAIN, LISTINGS, ONLY_ASKING, OWN, POLLS, SOURCES, Line, table, text
 from ramify.protocols.adcp.words import status_word
 
@@ -42,7 +42,7 @@ def decode(seen: Record) -> OperationEvent | Unreadable:
         own = table(line.get(OWN))
         if own.get("act") == CLEARED:
             return OperationEvent(heading(seen, {}, own, ""), Cleared(text(own.get("reason")) or "cleared"))
-        view = viewed(line)
+        view = stored(line)
         said = meaning(view, own)
     except (ValueError, RecursionError) as problem:
         return Unreadable(seen.id, seen.at, str(problem) if isinstance(problem, BadLine) else f"is no JSON: {problem}")
@@ -111,7 +111,9 @@ def meaning(view: Line, own: Line) -> Said:
         return Shown()
     if view.get("record") == "agent":
         return Introduced(text(view.get("agentUri")))
-    read = table(own.get("read"))  # the payload was too large to be kept: what it said was read before
+    read = table(own.get("read"))  # the event was too large to be kept whole: what it said was read before
+    if read.get("shown") is True:
+        return Shown()
     if view["taskType"] in ONLY_ASKING or source(view) in ASKED_AGAIN:
         return asked_again(view, read)
     match view["eventType"]:
@@ -122,11 +124,11 @@ def meaning(view: Line, own: Line) -> Said:
         case "protocol_response":
             return answer(view, read)
         case "protocol_error":
-            return answers.read_failure(view, "record" not in view)
+            return answers.read_failure(view, read, "record" not in view)
         case "status_update":
             return pushed(view, own, read)
         case "progress":
-            return progressed(view)
+            return progressed(view, read)
         case _:
             return Shown()
 
@@ -185,7 +187,9 @@ def pushed(view: Line, own: Line, read: Line) -> Pushed:
     return Pushed(words, key, digest, tuple(stamps), source(view) == "stream")
 
 
-def progressed(view: Line) -> Progressed:
+def progressed(view: Line, read: Line) -> Progressed:
+    if read:
+        return Progressed(text(read.get("subtask")), text(read.get("status")), text(read.get("native")))
     payload = table(view.get("payload"))
     payload = table(payload.get("params")) or payload  # the notification as it was on the wire
     message = text(payload.get("message")) or text(view.get("message"))

@@ -37,6 +37,18 @@ def viewed(given: Line) -> Line:
             return checked(recorded(line), ())
 
 
+def stored(line: Line) -> Line:
+    """The same of a line that the store has kept. What a client record says may stand deep in a field that was cut:
+    then its short fields were read before."""
+    short = table(line.get(OWN)).get("view")
+    if not isinstance(short, dict):
+        return viewed(line)
+    try:
+        return viewed(line) | short
+    except BadLine:
+        return {"payload": line.get("event", line.get("activity"))} | short
+
+
 def without_stored(line: Line) -> Line:
     return {name: value for name, value in line.items() if name not in STORED}
 
