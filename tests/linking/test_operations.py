@@ -417,3 +417,45 @@ def test_a_line_too_large_to_be_kept_whole_says_what_it_would_if_it_were_small(l
 
 def plain(kind: str, **more: Any) -> Line:
     return {"eventType": kind, "operationId": OP, "agentId": "x", "taskType": "sync", **more}
+
+
+def asked_of(data: Any, kind: str, method: str) -> Line:
+    return {"kind": kind, "op": OP, "agent": "x", "method": method, "success": True, "data": data}
+
+
+@pytest.mark.parametrize(
+    "telling",
+    [
+        {"kind": "webhook", "op": None, "agent": "x", "body": {"task": CARRYING}},
+        asked_of(CARRYING, "poll", "GetTask"),
+        asked_of({"tasks": [{"id": "a0", "status": {"state": "TASK_STATE_WORKING"}}, CARRYING]}, "listing", "ListTasks"),
+        plain("status_update", agentTaskId="w1", transportTaskId="a1", status="submitted", source="reconciler"),
+        plain("status_update", agentTaskId="w1", transportTaskId="a1", status="submitted", source="poll"),
+    ],
+)
+@settings(max_examples=15, deadline=None)
+@given(data=some.data())
+def test_work_that_is_named_when_its_carrier_is_asked_is_that_of_the_call_in_any_order(telling: Line, data: some.DataObject) -> None:
+    answer = result(None, metadata={"task_id": "a1", "status": "submitted"})
+    store = told(data.draw(interleaved([*call(1), answer, telling, webhook("w1", "working")])))
+    assert states(store) == [(OP, "x", "sync", "w1", "a1", "working", ())]
+    assert only(store).flags == ()
+    assert not [row.flags for row in events(store) if row.flags]
+
+
+def test_work_that_only_a_push_names_is_one_task() -> None:
+    store = told([{"kind": "webhook", "op": None, "agent": "x", "body": {"task": CARRYING}}])
+    assert (states(store), only(store).flags) == ([("", "x", "", "w1", "a1", "submitted", ())], ("orphan",))
+
+
+def test_a_poll_of_the_carrier_does_not_contradict_the_work() -> None:
+    asked = asked_of({"id": "a1", "status": {"state": "TASK_STATE_COMPLETED"}}, "poll", "GetTask")
+    store = told([*call(1), submitted("w1", metadata={"task_id": "a1", "status": "completed"}), asked])
+    assert (only(store).status, only(store).flags) == ("submitted", ())
+
+
+@pytest.mark.parametrize("body", [{"status": "completed"}, {"task_id": 17, "status": "completed"}])
+def test_a_push_that_names_no_task_ends_none(body: Line) -> None:
+    pushed = {"kind": "webhook", "op": OP, "agent": "x", "body": body}
+    assert only(told([request("c1"), pushed])).status == "pending"
+    assert tasks(told([pushed])) == []

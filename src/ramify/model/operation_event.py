@@ -49,6 +49,7 @@ class Word(Struct, frozen=True):
     id: str
     status: str
     native: str = ""
+    carries: str = ""  # of a transport's task: the work that rides in it
 
 
 class Asked(Struct, frozen=True, tag=True):

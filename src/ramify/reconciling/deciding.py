@@ -30,6 +30,7 @@ class Answered(Struct, frozen=True):
     status: str = ""
     word: str = ""  # as the agent writes it
     updated: str = ""
+    work: str = ""  # that rides in the transport's task that was asked about; then the status is the work's
 
     @property
     def is_known(self) -> bool:
@@ -49,7 +50,7 @@ def decide(known: Known, said: Answered) -> Verdict:
         if over:
             return Verdict("unchanged")
         return Verdict("gone", "unknown") if known.misses + 1 >= MISSES else Verdict("missing")
-    if said.status == known.status or not RANKS[said.status]:
+    if (said.status == known.status and not said.work) or not RANKS[said.status]:
         return Verdict("unchanged")
     if over and RANKS[said.status] < ENDED:
         return Verdict("anomaly")  # what has ended does not go on: somebody is wrong, and we cannot tell who

@@ -3,7 +3,7 @@
 from ramify.linking.operations import identity, pairing, rehoming, sessions, sums
 from ramify.linking.operations.believing import believe, judge
 from ramify.linking.operations.evidence import add
-from ramify.linking.operations.rows import evidence_of, settle
+from ramify.linking.operations.rows import counts, evidence_of, settle
 from ramify.linking.operations.subject import Subject, alias, place, save_alias, shell_id
 from ramify.linking.operations.turn import Turn
 from ramify.linking.world import World
@@ -162,9 +162,9 @@ def pushed(turn: Turn, said: Pushed) -> None:
     if not named:
         unnamed(turn, said)
     elif not turn.heading.operation:
-        for word in said.words:
-            everywhere(turn, word, "push")
+        everywhere(turn, said.words, "push")
     else:
+        carried(turn, said.words)
         subject = identity.learn(turn, pushed_about(turn, named), named.get("work", ""), named.get("transport", ""))
         for word in said.words:
             believe(turn, subject, "push", word.status, word.native, of_work=word.of == "work")
@@ -193,9 +193,15 @@ def pushed_about(turn: Turn, named: dict[str, str]) -> Subject:
     return subject
 
 
+def carried(turn: Turn, words: tuple[Word, ...]) -> None:
+    for word in words:
+        if word.carries:
+            identity.carries(turn, word.id, word.carries)
+
+
 def unnamed(turn: Turn, said: Pushed) -> None:
-    """A client tells of its call's state without an id."""
-    if not turn.heading.operation:
+    """A client tells of its call's state without an id. What a push without one is about, nobody can tell."""
+    if not turn.heading.operation or not said.words:
         return
     subject = pairing.running(turn)
     for word in said.words:
@@ -252,8 +258,7 @@ def skew(turn: Turn) -> int:
 
 
 def seen_again(turn: Turn, said: Snapshots) -> None:
-    for word in said.words:
-        everywhere(turn, word, "snapshot")
+    everywhere(turn, said.words, "snapshot")
     for native in said.gone:
         found = alias(turn.world, turn.scope, turn.heading.agent, native)
         found.work.gone = turn.claim("unknown", "")
@@ -262,14 +267,19 @@ def seen_again(turn: Turn, said: Snapshots) -> None:
             turn.touch(one)
 
 
-def everywhere(turn: Turn, word: Word, kind: str) -> None:
-    """Of whichever task has the id, in every operation; kept for those that will have it."""
-    if not word.status or not RANKS[word.status]:
-        return
+def everywhere(turn: Turn, words: tuple[Word, ...], kind: str) -> None:
+    """Of whichever tasks have the ids, in every operation; kept for those that will have them."""
+    carried(turn, words)
+    claims = [word for word in words if RANKS.get(word.status, 0)]
+    if kind == "push" and claims and not any(turn.known_as(turn.heading.agent, word.id) for word in words):
+        orphan(turn, words)
+    for word in claims:
+        claimed(turn, word, kind)
+
+
+def claimed(turn: Turn, word: Word, kind: str) -> None:
     agent = turn.heading.agent
     known = turn.known_as(agent, word.id)
-    if not known and kind == "push":
-        known = [orphan(turn, word)]
     before = [(one, evidence_of(turn, one)) for one in known]
     found = alias(turn.world, turn.scope, agent, word.id)
     claim = turn.claim(word.status, word.native)
@@ -279,17 +289,19 @@ def everywhere(turn: Turn, word: Word, kind: str) -> None:
         found.wire = add(found.wire, kind, claim)
     save_alias(turn.world, turn.scope, agent, word.id, found)
     for one, was in before:
-        judge(turn, one, was, kind, word.status)
+        if counts(one, word.id):
+            judge(turn, one, was, kind, word.status)
         if len(known) == 1:
             turn.logged.subject = one.id
         one.active = max(one.active, turn.heading.at)
         turn.touch(one)
 
 
-def orphan(turn: Turn, word: Word) -> Subject:
+def orphan(turn: Turn, words: tuple[Word, ...]) -> None:
     heading = turn.heading
+    named = {word.of: word.id for word in words}
     subject = Subject(
-        shell_id(heading.project, turn.scope, "", heading.agent, word.id), heading.project, turn.scope, "", heading.agent,
+        shell_id(heading.project, turn.scope, "", heading.agent, words[0].id), heading.project, turn.scope, "", heading.agent,
         heading.task_type, "orphan", "", turn.logged.seq, heading.at, heading.at, evidence=heading.observation,
     )  # fmt: skip
-    return identity.learn(turn, turn.open(subject), *((word.id, "") if word.of == "work" else ("", word.id)))
+    identity.learn(turn, turn.open(subject), named.get("work", ""), named.get("transport", ""))

@@ -6,7 +6,7 @@ nothing else, are taken for one as long as neither has a rival.
 """
 
 from ramify.linking.operations.evidence import Evidence, joined
-from ramify.linking.operations.subject import Subject, place
+from ramify.linking.operations.subject import Subject, alias, place, save_alias
 from ramify.linking.operations.turn import Turn
 
 SHAPES = ("call", "shell", "orphan", "part")
@@ -19,6 +19,8 @@ def learn(turn: Turn, subject: Subject, work: str, transport: str) -> Subject:
     if transport and not subject.transport:
         subject.transport = transport
         fresh.append(transport)
+    if transport and transport == subject.transport and work in ("", transport):
+        work = alias(turn.world, subject.scope, subject.agent, transport).carries or work
     # Where nothing better was known the transport's task stood for the work.
     stood_in = subject.work == subject.transport and work != transport
     if work and work != subject.work and (not subject.work or stood_in):
@@ -30,6 +32,18 @@ def learn(turn: Turn, subject: Subject, work: str, transport: str) -> Subject:
     for native in dict.fromkeys(fresh):
         subject = name(turn, subject, native)
     return subject
+
+
+def carries(turn: Turn, transport: str, work: str) -> None:
+    """A transport's task names the work that rides in it: whoever has the one has the other, or will."""
+    agent = turn.heading.agent
+    found = alias(turn.world, turn.scope, agent, transport)
+    if not found.carries:
+        found.carries = work
+        save_alias(turn.world, turn.scope, agent, transport, found)
+    for one in turn.known_as(agent, transport):
+        if one.transport == transport:
+            learn(turn, one, work, transport)
 
 
 def name(turn: Turn, subject: Subject, native: str) -> Subject:

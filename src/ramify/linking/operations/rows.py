@@ -130,19 +130,19 @@ def evidence_of(turn: Turn, subject: Subject) -> Evidence:
 
 
 def own_evidence(turn: Turn, subject: Subject) -> list[Evidence]:
-    """Once the work has an id of its own, states of the transport's task no longer count: it may end long before."""
     found = [subject.own]
-    carries = not subject.work or subject.work == subject.transport
-    if carries:
+    if not subject.work or subject.work == subject.transport:
         found.append(subject.wire)
     for native in dict.fromkeys((subject.work, subject.transport)):
         if native:
             claimed = alias(turn.world, subject.scope, subject.agent, native)
-            if native == subject.work or not subject.work:
-                found.append(claimed.work)
-            if carries or native == subject.work:
-                found.append(claimed.wire)
+            found += [claimed.work, claimed.wire] if counts(subject, native) else ()
     return found
+
+
+def counts(subject: Subject, native: str) -> bool:
+    """Once the work has an id of its own, states of the transport's task no longer count: it may end long before."""
+    return native == subject.work or not subject.work
 
 
 def link_of(turn: Turn, subject: Subject) -> Link | None:

@@ -51,6 +51,7 @@ class Alias(Struct, array_like=True):
 
     work: Evidence = field(default_factory=Evidence)
     wire: Evidence = field(default_factory=Evidence)
+    carries: str = ""  # of a transport's task: the work that rides in it
 
 
 _subjects = msgspec.msgpack.Decoder(Subject)

@@ -26,7 +26,7 @@ from ramify.model.operation_event import (
 )
 from ramify.protocols.adcp import answers, forms
 from ramify.protocols.adcp.lines import BadLine, stored
-from ramify.protocols.adcp.wire import ASKED_AGAIN, LISTINGS, ONLY_ASKING, OWN, POLLS, SOURCES, Line, table, text
+from ramify.protocols.adcp.wire import ASKED_AGAIN, LISTINGS, ONLY_ASKING, OWN, SOURCES, Line, table, text
 from ramify.protocols.adcp.words import status_word
 
 FORMAT = "adcp"
@@ -152,34 +152,30 @@ def asked_again(view: Line, read: Line) -> Said:
     if isinstance(data.get("tasks"), list) and (view["taskType"] in LISTINGS or source(view) == "listing"):
         words = tuple(word for one in data["tasks"] for word in forms.task_words(table(one)))
     else:
-        words = forms.task_words(data) or plain_words(view)
+        words = forms.task_words(data) or (plain_words(view) if view["eventType"] == "status_update" else ())
     gone = tuple(one for one in table(view.get("reconciled")).get("gone", ()) if isinstance(one, str))
-    return Snapshots(tuple(word for word in words if RANKS.get(word.status, 0)), gone)
+    return Snapshots(tuple(word for word in words if word.id and (RANKS.get(word.status, 0) or word.carries)), gone)
 
 
 def plain_words(view: Line) -> tuple[Word, ...]:
-    """A status update of such a source names its task itself."""
-    if view["eventType"] != "status_update" or view["taskType"] in POLLS | LISTINGS:
-        return ()
+    """Of a status update that names its task itself. A record of a push that names none says nothing of any."""
     native = text(view.get("status"))
     work, transport = text(view.get("agentTaskId")), text(view.get("transportTaskId"))
-    if not native or not (work or transport):
+    if not (work or transport) and "record" in view:
         return ()
-    return (Word("work" if work else "transport", work or transport, status_word(native), native),)
+    word = Word("work" if work or not transport else "transport", work or transport, status_word(native), native)
+    return (word, Word("transport", transport, "", "", work)) if work and transport not in ("", work) else (word,)
 
 
 def pushed(view: Line, own: Line, read: Line) -> Pushed:
     body = table(view.get("payload"))
     wired = forms.carried(body) if body else None
-    native = text(view.get("status"))
     if read:
         words = tuple(msgspec.convert(read.get("words", ()), tuple[Word, ...]))
     elif wired is not None:
         words = wired.words
     else:
-        id = text(view.get("agentTaskId"))
-        carrier = text(view.get("transportTaskId"))
-        words = (Word("work" if id or not carrier else "transport", id or carrier, status_word(native), native),)
+        words = plain_words(view)
     stamps = [f"id:{view[name]}" for name in ("notificationId",) if text(view.get(name))]
     stamps += [f"at:{view['timestamp']}"] if text(view.get("timestamp")) and source(view) != "client" else []
     key = text(view.get("idempotencyKey"))

@@ -83,7 +83,7 @@ def update(kind: str, event: Line) -> Carried:
     native = text(status.get("state"))
     artifacts = [event.get("artifact")] if kind == "artifact-update" else event.get("artifacts")
     named = tuple(named_work(artifacts))
-    own = (Word("transport", id, status_word(native), native),) if id else ()
+    own = (Word("transport", id, status_word(native), native, named[0].id if named else ""),) if id else ()
     context = text(event.get("contextId")) or text(event.get("context_id"))
     return Carried((*named, *own), context, text(status.get("timestamp")), next(brought(artifacts), None))
 
