@@ -459,3 +459,11 @@ def test_a_push_that_names_no_task_ends_none(body: Line) -> None:
     pushed = {"kind": "webhook", "op": OP, "agent": "x", "body": body}
     assert only(told([request("c1"), pushed])).status == "pending"
     assert tasks(told([pushed])) == []
+
+
+def test_ids_with_slashes_do_not_run_together() -> None:
+    stamp = "2026-01-01T00:00:00Z"
+    pushes = [webhook("t", "completed", agent="a/b", op="o", timestamp=stamp), webhook("t", "completed", agent="b", op="o/a", timestamp=stamp)]
+    assert [(row[0], row[1], row[5]) for row in states(told(pushes))] == [("o", "a/b", "completed"), ("o/a", "b", "completed")]
+    calls = [request("c1", "b/c", op="a"), response("c1", "b/c", op="a"), submitted("t", "c", op="a/b")]
+    assert [(row[0], row[1], row[5]) for row in states(told(calls))] == [("a", "b/c", "unknown"), ("a/b", "c", "submitted")]

@@ -85,7 +85,12 @@ def save(world: World, subject: Subject) -> None:
 
 def place(kind: str, scope: str, *parts: str) -> int:
     """Keys of one session stand together, so that all of them can go at once."""
-    return key(kind, "adcp", scope, "/".join(parts))
+    return key(kind, "adcp", scope, "/".join(escaped(part) for part in parts) if len(parts) > 1 else "".join(parts))
+
+
+def escaped(part: str) -> str:
+    """Ids may hold anything: `a/b` with `c` is not `a` with `b/c`."""
+    return part.replace("\\", "\\\\").replace("/", "\\/") if "/" in part or "\\" in part else part
 
 
 def alias_id(scope: str, agent: str, native: str) -> str:
