@@ -467,3 +467,15 @@ def test_ids_with_slashes_do_not_run_together() -> None:
     assert [(row[0], row[1], row[5]) for row in states(told(pushes))] == [("o", "a/b", "completed"), ("o/a", "b", "completed")]
     calls = [request("c1", "b/c", op="a"), response("c1", "b/c", op="a"), submitted("t", "c", op="a/b")]
     assert [(row[0], row[1], row[5]) for row in states(told(calls))] == [("a", "b/c", "unknown"), ("a/b", "c", "submitted")]
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=some.data())
+def test_a_part_of_work_is_one_whatever_its_task_was_known_by_at_the_time(data: some.DataObject) -> None:
+    def sign(state: str) -> Line:
+        return plain("progress", agentTaskId="w1", payload={"message": json.dumps({"subtask": "render", "state": state})})
+
+    signs = data.draw(interleaved([webhook("w1", "working"), *call(1), submitted("w1"), sign("working"), sign("completed")]))
+    store = told(signs)
+    assert [(row[3], row[-1]) for row in states(store)] == [("w1", (("render", "completed"),))]
+    assert operations(store)[OP]["subtaskCount"] == 1

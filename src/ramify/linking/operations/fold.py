@@ -131,23 +131,31 @@ def involve(turn: Turn, subject: Subject) -> None:
 
 
 def progressed(turn: Turn, said: Progressed) -> None:
-    subject = pairing.running(turn)
+    subject = alive(turn)
     involve(turn, subject)
     if not said.subtask:
         return
-    id = ids.short("task", subject.id, "progress", said.subtask)
-    part = turn.get(id)
+    part = identity.part_of(turn, subject.id, said.subtask)
     if part is None:
         heading = turn.heading
         part = turn.open(
             Subject(
-                id, heading.project, turn.scope, heading.operation, heading.agent, subject.task_type, "part", said.subtask,
+                identity.part_id(subject.id, said.subtask), heading.project, turn.scope, heading.operation, heading.agent, subject.task_type, "part", said.subtask,
                 turn.logged.seq, heading.at, heading.at, above=subject.id, evidence=heading.observation,
             )
         )  # fmt: skip
-        turn.world.mark(place("parts", turn.scope, subject.id), part.seq, id)
+        identity.is_part(turn, part)
     part.active = max(part.active, turn.heading.at)
     believe(turn, part, "push", said.status, said.native, of_work=True)
+
+
+def alive(turn: Turn) -> Subject:
+    """Whose sign of life it is. A task that is named and not known yet is no call that ended before."""
+    heading = turn.heading
+    named = {of: native for of, native in (("work", heading.work), ("transport", heading.transport)) if native}
+    if not named or pairing.under_way(turn) is not None:
+        return pairing.running(turn)
+    return identity.learn(turn, pushed_about(turn, named), heading.work, heading.transport)
 
 
 # -- what agents tell --------------------------------------------------------------------------------------------------
