@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from ramify.ingest import Ingest
 from ramify.model.entity import Task
 from ramify.query.resolve import resolve
-from ramify.storage.sqlite import Sqlite
-from tests.event_story import Line, events, interleaved, operations, states, tasks, told
+from ramify.storage.sqlite import Sqlite, open_sqlite
+from tests.event_story import Line, events, interleaved, operations, records, states, tasks, told
 
 OP = "op_1"
 
@@ -413,6 +414,45 @@ def test_a_line_too_large_to_be_kept_whole_says_what_it_would_if_it_were_small(l
     assert states(large) == states(small)
     assert [(row.type, row.status, row.work) for row in events(large)] == [(row.type, row.status, row.work) for row in events(small)]
     assert next(row.size for row in events(large) if "truncated" in row.flags) < 70_000
+
+
+@settings(max_examples=20, deadline=None)
+@given(data=some.data())
+def test_what_streams_of_a_call_that_it_names_belongs_to_it_in_any_order(data: some.DataObject) -> None:
+    def streamed(state: str) -> Line:
+        event = {"statusUpdate": {"taskId": "a1", "contextId": "c", "status": {"state": f"TASK_STATE_{state}"}}}
+        return {"kind": "stream", "op": OP, "agent": "x", "call": "c1", "event": event}
+
+    store = told(data.draw(interleaved([request("c2"), request("c1"), streamed("WORKING"), streamed("COMPLETED")])))
+    assert [(row.native["callId"], row.status) for row in sorted(tasks(store), key=lambda row: str(row.native["callId"]))] == [
+        ("c1", "completed"), ("c2", "pending"),
+    ]  # fmt: skip
+
+
+def test_of_two_notices_without_a_body_and_with_one_key_the_other_one_conflicts() -> None:
+    def notice(status: str) -> Line:
+        return plain("status_update", agentTaskId="t", status=status, source="webhook", idempotencyKey="k" * 16)
+
+    store = told([*call(1), submitted("t"), notice("working"), notice("working"), notice("completed")])
+    assert (only(store).status, only(store).flags) == ("working", ("conflict",))
+    assert [row.flags for row in sorted(events(store), key=lambda row: row.seq) if row.source == "webhook"] == [(), ("duplicate",), ("conflict",)]
+
+
+def test_a_list_of_tasks_is_in_the_state_of_none_of_them() -> None:
+    listed = [{"task_id": "t1", "status": "failed"}, {"task_id": "t2", "status": "completed"}]
+    [row] = events(told([asked_of({"tasks": listed}, "listing", "list_tasks")]))
+    assert (row.status, row.work) == ("", "")
+
+
+def test_to_be_asked_about_does_not_open_an_operation_and_moves_with_it() -> None:
+    waited = records([webhook("t1", "working"), plain("status_update", agentTaskId="t1", status="completed", source="reconciler")])
+    store = open_sqlite("memory:")
+    ingest = Ingest(store)
+    ingest.step(waited)
+    assert operations(store)[OP]["flags"] == ["unsolicited"]
+    ingest.step(records([request("c1"), response("c1"), submitted("t1")], "s-1"))
+    assert (only(store).status, operations(store)[OP]["session"], operations(store)[OP]["eventCount"]) == ("completed", "s-1", 5)
+    assert len({row.session for row in events(store)}) == 1
 
 
 def plain(kind: str, **more: Any) -> Line:

@@ -181,14 +181,14 @@ def pushed(turn: Turn, said: Pushed) -> None:
 
 
 def pushed_about(turn: Turn, named: dict[str, str]) -> Subject:
-    """The task of that operation, or a shell until its call is heard of."""
+    """The call that it names, else the task of that operation, or a shell until its call is heard of."""
     heading = turn.heading
+    if heading.call:
+        return pairing.asked(turn)
     for native in named.values():
         for one in turn.known_as(heading.agent, native):
             if one.operation == heading.operation:
                 return one
-    if heading.source == "client" and (called := pairing.called(turn)) is not None:
-        return called
     native = next(iter(named.values()))
     id = shell_id(heading.project, turn.scope, heading.operation, heading.agent, native)
     subject = turn.open(

@@ -30,6 +30,8 @@ from ramify.protocols.adcp.wire import ASKED_AGAIN, LISTINGS, ONLY_ASKING, OWN, 
 from ramify.protocols.adcp.words import status_word
 
 FORMAT = "adcp"
+SAYING = ("agentTaskId", "transportTaskId", "status", "result", "error")
+"""What a status update says where it has no body."""
 CLEARED = "session_cleared"
 """Written by the store itself, where a session is emptied."""
 
@@ -51,7 +53,8 @@ def decode(seen: Record) -> OperationEvent | Unreadable:
 
 def heading(seen: Record, view: Line, own: Line, meant: str, said: Said | None = None) -> Heading:
     words = said.words if isinstance(said, Pushed | Snapshots) else ()
-    ids = {word.of: word.id for word in reversed(words)} if isinstance(said, Pushed) or len(words) < 3 else {}
+    words = words if len({word.id for word in words if not word.carries}) < 2 else ()  # a list is about no task alone
+    ids = {word.of: word.id for word in reversed(words)}
     answer = said if isinstance(said, Answered) else None
     operation = text(view.get("operationId"))
     sender = moment(view.get("timestamp"))
@@ -179,7 +182,7 @@ def pushed(view: Line, own: Line, read: Line) -> Pushed:
     stamps = [f"id:{view[name]}" for name in ("notificationId",) if text(view.get(name))]
     stamps += [f"at:{view['timestamp']}"] if text(view.get("timestamp")) and source(view) != "client" else []
     key = text(view.get("idempotencyKey"))
-    digest = text(own.get("body")) or (canonical(body) if body else "")
+    digest = text(own.get("body")) or canonical(body or {name: view.get(name) for name in SAYING})
     return Pushed(words, key, digest, tuple(stamps), source(view) == "stream")
 
 
