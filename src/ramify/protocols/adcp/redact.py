@@ -24,7 +24,7 @@ NAMES = ("credential", "secret", "password", "passwd", "apikey", "privatekey", "
 PLAIN = ("progresstoken", "pagetoken", "tokens")
 KEY = "idempotencykey"
 HASHED = re.compile(r"sha256:[0-9a-f]{16}")
-USERINFO = re.compile(r"(?<=://)[^/?#@\s\"']+(?=@)")
+USERINFO = re.compile(r"(?<=://)[^/?#\s\"']+(?=@)")  # up to the last one: a password may hold that sign
 QUERY = re.compile(r"([?&;])([^=&;?#\s\"']+)=([^&;#\s\"']*)")
 SHORTEST = 6  # of a secret that is looked for inside other texts; a shorter one must be the whole text
 DEEPEST = 200
