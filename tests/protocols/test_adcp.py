@@ -53,6 +53,9 @@ def test_words_in_every_spelling(native: str | None, ours: str) -> None:
         ({"kind": "result", "op": "op", "method": "m"}, "agent is missing"),
         ({"kind": "stream", "op": "op", "agent": "a", "event": {}}, "no A2A stream response"),
         ({"kind": "nothing", "op": "op"}, "neither"),
+        ({"kind": "result", "op": 7, "agent": "a", "method": "m"}, "op must be a text"),
+        ({"kind": "result", "op": "op", "agent": "a", "method": "m", "call": 7}, "call must be a text"),
+        ({"kind": "activity", "op": "op", "activity": {"type": "protocol_request", "operation_id": 7, "agent_id": "a"}}, "activity.operation_id must be"),
     ],
 )
 def test_what_is_no_event_says_why(line: dict[str, Any], reason: str) -> None:
@@ -97,6 +100,11 @@ def test_secrets_go_wherever_they_stand() -> None:
     assert clean["url"].endswith("&page=2#x")
     assert json.loads(clean["raw"])["progressToken"] == 7
     assert redacted(clean) == clean
+
+
+def test_a_password_in_an_address_may_hold_the_sign_that_ends_it() -> None:
+    clean = redacted({"url": "https://user:pass@word@host/path?mail=a@b", "text": "see https://host/a@b, or not"})
+    assert clean == {"url": "https://[redacted]@host/path?mail=a@b", "text": "see https://host/a@b, or not"}
 
 
 def test_counts_of_tokens_and_cursors_are_no_secrets() -> None:

@@ -25,7 +25,7 @@ from ramify.model.operation_event import (
     Word,
 )
 from ramify.protocols.adcp import answers, forms
-from ramify.protocols.adcp.lines import BadLine, stored
+from ramify.protocols.adcp.lines import BadLine, check_line, stored
 from ramify.protocols.adcp.wire import ASKED_AGAIN, LISTINGS, ONLY_ASKING, OWN, SOURCES, Line, table, text
 from ramify.protocols.adcp.words import status_word
 
@@ -44,6 +44,8 @@ def decode(seen: Record) -> OperationEvent | Unreadable:
         own = table(line.get(OWN))
         if own.get("act") == CLEARED:
             return OperationEvent(heading(seen, {}, own, ""), Cleared(text(own.get("reason")) or "cleared"))
+        if OWN not in line:  # kept aside
+            check_line(line, len(seen.body))
         view = stored(line)
         said = meaning(view, own)
     except (ValueError, RecursionError) as problem:

@@ -10,9 +10,9 @@ from ramify.model.observation import Record
 from ramify.model.operation_event import LOCAL, Answered, Progressed, Pushed, Shown, Snapshots
 from ramify.protocols.adcp.decode import CLEARED, FORMAT, canonical, content_digest, meaning
 from ramify.protocols.adcp.forms import ENVELOPE
-from ramify.protocols.adcp.lines import BadLine, viewed, webhook_body
+from ramify.protocols.adcp.lines import check_names, check_size, viewed, webhook_body
 from ramify.protocols.adcp.redact import redacted
-from ramify.protocols.adcp.wire import FIELDS, LARGEST_EVENT, LONGEST_ID, OF_RECORDS, OWN, SNAKES, Line, text
+from ramify.protocols.adcp.wire import FIELDS, LONGEST_ID, OF_RECORDS, OWN, SNAKES, Line, text
 
 EVENT_BYTES = 64 * 2**10
 SHORT_FIELDS = ENVELOPE | {"id", "taskId", "contextId", "operation_id", "task_type", "idempotency_key", "timestamp", "notification_id"}
@@ -38,6 +38,7 @@ class Entry(Struct, frozen=True):
 def keep(given: Line, entry: Entry) -> Record:
     """Raises BadLine with the reason why this is no event."""
     line = {name: value for name, value in given.items() if name != OWN}
+    check_names(line)
     view = viewed(line)
     own: Line = {"session": entry.session, "recorded": entry.recorded, "digest": content_digest(view)}
     if entry.at:
@@ -52,8 +53,7 @@ def keep(given: Line, entry: Entry) -> Record:
     if isinstance(line.get("raw"), str):
         clean.setdefault("rawSha256", hashlib.sha256(line["raw"].encode("utf-8", "surrogatepass")).hexdigest())
     size = len(msgspec.json.encode(clean))
-    if size > LARGEST_EVENT:
-        raise BadLine(f"has {size} bytes, more than {LARGEST_EVENT}")
+    check_size(size)
     if size > entry.event_bytes:
         before = viewed(clean)
         own |= {"truncated": True, "read": read_before(before, own)}
