@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from ramify.reconciling.watched import LOOKED_BACK, watched_tasks
 from ramify.reconciling.wire import SECONDS, AgentError
 from ramify.storage.base import Store
 
+log = logging.getLogger("ramify")
 GRACE_SECONDS = 30
 AGENT_SECONDS = 120.0
 SELDOM_SECONDS = 1800  # an agent that waits for an answer of ours is not moved by being asked
@@ -125,6 +127,10 @@ class Reconciler:
                     said = await ask_mcp(McpAgent(http, place.url, self._headers(name)), tasks)
         except (AgentError, TimeoutError) as problem:
             report.errors.append({"agentId": name, "reason": str(problem) or "it took too long"})
+            return
+        except Exception as problem:  # whatever one agent makes of us, the others are asked
+            log.error("an agent could not be asked agent=%s", name, exc_info=problem)
+            report.errors.append({"agentId": name, "reason": f"its answer was not understood: {type(problem).__name__}"})
             return
         answers = {one.native: one for one in said}
         for task in tasks:
