@@ -63,6 +63,21 @@ async def test_one_agents_answer_costs_no_other_agent(strange: dict[str, Any], s
     assert [one["reason"] for one in report.errors] == ([reason] if reason else [])
 
 
+async def test_a_state_without_a_time_is_believed_each_time_that_a_task_comes_to_it() -> None:
+    log = Log()
+    working = {"structuredContent": {"task_id": "t0", "status": "working"}}
+    pushed = {"operationId": "op", "agentId": "x", "taskType": "sync", "eventType": "status_update", "agentTaskId": "t0", "source": "webhook"}
+    async with answering({"initialize": HANDS, "tools/list": {"tools": TOOLS}, "tools/call": working}) as url:
+        log.introduce("x", "mcp", url)
+        log.submitted("x", "t0")
+        for _ in range(3):
+            assert (await log.reconciler.run()).corrected == 1
+            assert log.status("t0") == "working"
+            assert (await log.reconciler.run()).unchanged == 1
+            log.events.append_many("s", [{**pushed, "status": "input-required"}])
+    assert len(log.told()) == 3
+
+
 @pytest.mark.parametrize(("tasks", "corrected"), [(None, 52), (5, 0)])
 async def test_a_list_of_tasks_that_is_none(tasks: Any, corrected: int) -> None:
     agent = Scripted("1.0", {f"a{number}": "completed" for number in range(52)}, {})

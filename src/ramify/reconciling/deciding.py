@@ -21,6 +21,7 @@ class Known(Struct, frozen=True):
     status: str
     opened: int
     misses: int = 0
+    active: int = 0  # its last sign of life
 
 
 class Answered(Struct, frozen=True):

@@ -94,7 +94,7 @@ class Reconciler:
         return Known(
             subject.id, row.name if isinstance(row, EventSession) else "", subject.operation, subject.agent, subject.task_type,
             subject.work or subject.transport, "transport" if carried else "work", subject.protocol, task.status, task.opened,
-            missed if isinstance(missed, int) else 0,
+            missed if isinstance(missed, int) else 0, task.active,
         )  # fmt: skip
 
     def _is_seldom(self, known: Known) -> bool:
@@ -156,8 +156,9 @@ class Reconciler:
             self.store.set_fact(f"{MISSED}{task.id}", 0 if said.is_known else task.misses + 1)
 
     def _store(self, task: Known, said: Answered, status: str) -> None:
-        """What an agent said is an event like any other; the same answer again is the same event."""
-        told = "\x00".join((task.id, status, said.updated))
+        """What an agent said is an event like any other; the same answer again is the same event. One that does not say
+        since when is the same as long as nothing else was heard: a task may come to a state more than once."""
+        told = "\x00".join((task.id, status, said.updated or f"{task.status}@{task.active}"))
         event: dict[str, Any] = {
             "eventId": f"rec_{hashlib.sha256(told.encode()).hexdigest()[:32]}",
             "eventType": "status_update",
