@@ -26,7 +26,7 @@ from ramify.model.operation_event import (
 )
 from ramify.protocols.adcp import answers, forms
 from ramify.protocols.adcp.lines import BadLine, check_line, stored
-from ramify.protocols.adcp.wire import ASKED_AGAIN, LISTINGS, ONLY_ASKING, OWN, SOURCES, Line, table, text
+from ramify.protocols.adcp.wire import ASKED_AGAIN, LISTINGS, ONLY_ASKING, OWN, SOURCES, Line, named, table, text
 from ramify.protocols.adcp.words import status_word
 
 FORMAT = "adcp"
@@ -79,7 +79,7 @@ def heading(seen: Record, view: Line, own: Line, meant: str, said: Said | None =
         call=text(view.get("callId")),
         work=text(view.get("agentTaskId")) or (answer.work if answer else ids.get("work", "")),
         transport=text(view.get("transportTaskId")) or (answer.transport if answer else ids.get("transport", "")),
-        context=text(view.get("contextId")) or text(table(view.get("metadata")).get("context_id")),
+        context=text(view.get("contextId")) or named(table(view.get("metadata")).get("context_id")),
         parent=text(view.get("parentTaskId")),
         status=status,
         native=text(view.get("status")),

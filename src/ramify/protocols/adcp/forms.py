@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from ramify.model.operation_event import RANKS, Word
-from ramify.protocols.adcp.wire import Line, table, text
+from ramify.protocols.adcp.wire import Line, named, table, text
 from ramify.protocols.adcp.words import OPEN, status_word
 
 ENVELOPE = frozenset(
@@ -60,7 +60,7 @@ def payload_status(data: Line) -> str:
     if word in OPEN:
         return word
     # A word that nobody has agreed on says at least that the work with this id has not ended.
-    counts = RANKS.get(word, 0) or text(data.get("task_id"))
+    counts = RANKS.get(word, 0) or named(data.get("task_id"))
     return word if counts and data.keys() <= ENVELOPE else ""
 
 
@@ -78,14 +78,14 @@ def carried(body: Line) -> Carried | None:
 
 
 def update(kind: str, event: Line) -> Carried:
-    id = text(event.get("id")) if kind == "task" else text(event.get("taskId")) or text(event.get("task_id"))
+    id = named(event.get("id")) if kind == "task" else named(event.get("taskId")) or named(event.get("task_id"))
     status = table(event.get("status"))
     native = text(status.get("state"))
     artifacts = [event.get("artifact")] if kind == "artifact-update" else event.get("artifacts")
-    named = tuple(named_work(artifacts))
-    own = (Word("transport", id, status_word(native), native, named[0].id if named else ""),) if id else ()
+    works = tuple(named_work(artifacts))
+    own = (Word("transport", id, status_word(native), native, works[0].id if works else ""),) if id else ()
     context = text(event.get("contextId")) or text(event.get("context_id"))
-    return Carried((*named, *own), context, text(status.get("timestamp")), next(brought(artifacts), None))
+    return Carried((*works, *own), context, text(status.get("timestamp")), next(brought(artifacts), None))
 
 
 def brought(artifacts: object) -> Iterator[Line]:
@@ -101,15 +101,15 @@ def named_work(artifacts: object) -> Iterator[Word]:
     """The work that rides in a transport's task: the transport may end long before it."""
     for data in brought(artifacts):
         word = status_word(data.get("status"))
-        if isinstance(data.get("task_id"), str) and data["task_id"] and RANKS.get(word, 0):
+        if named(data.get("task_id")) and RANKS.get(word, 0):
             yield Word("work", data["task_id"], word, text(data.get("status")))
 
 
 def mcp_task(data: Line) -> Word | None:
     """MCP's own task, flat or inside `task`."""
     found = data["task"] if isinstance(data.get("task"), dict) else data
-    id = found.get("taskId")
-    if not isinstance(id, str) or not id or not isinstance(found.get("status"), str):
+    id = named(found.get("taskId"))
+    if not id or not isinstance(found.get("status"), str):
         return None
     return Word("transport", id, status_word(found["status"]), found["status"])
 
@@ -117,7 +117,7 @@ def mcp_task(data: Line) -> Word | None:
 def task_words(data: Line) -> tuple[Word, ...]:
     """What one task of a poll or a listing says."""
     found = inner(data)
-    if isinstance(found.get("task_id"), str) and found["task_id"]:
+    if named(found.get("task_id")):
         native = text(found.get("status"))
         return (Word("work", found["task_id"], status_word(native), native),) if native else ()
     if (wired := carried(found)) is not None:

@@ -55,5 +55,10 @@ def text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def named(value: object) -> str:
+    """An id inside a payload. What is longer than any id is none: nothing is found by it."""
+    return value if isinstance(value, str) and len(value) <= LONGEST_ID else ""
+
+
 def table(value: object) -> Line:
     return value if isinstance(value, dict) else {}
