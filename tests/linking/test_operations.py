@@ -494,6 +494,31 @@ def test_a_poll_of_the_carrier_does_not_contradict_the_work() -> None:
     assert (only(store).status, only(store).flags) == ("submitted", ())
 
 
+@pytest.mark.parametrize(
+    ("data", "status", "work"),
+    [
+        ({"taskId": "PROJ-5", "status": "open", "title": "x"}, "completed", None),
+        ({"taskId": "PROJ-5", "status": "cancelled", "assignee": "x"}, "completed", None),
+        ({"task": {"id": "7", "title": "x", "status": "open"}}, "completed", None),
+        ({"id": "7", "status": {"label": "working"}}, "completed", None),
+        ({"kind": "task", "id": "7", "status": "open"}, "completed", None),
+        ({"message": {"from": "x"}, "status": "working"}, "working", None),
+        ({"task": {"taskId": "m1", "status": "working", "createdAt": "2026-01-01T00:00:00Z", "ttl": 60000}}, "working", "m1"),
+        ({"resultType": "task", "taskId": "m1", "status": "input_required", "ttlMs": 60000, "more": 1}, "input-required", "m1"),
+        ({"resultType": "task", "taskId": "m1", "status": "queued"}, "unknown", "m1"),
+    ],
+)
+def test_a_task_of_somebodys_project_is_no_task_of_the_protocol(data: Line, status: str, work: str | None) -> None:
+    store = told([*call(1), result(data)])
+    assert (only(store).status, only(store).native["agentTaskId"]) == (status, work)
+
+
+def test_a_poll_of_mcps_task_counts_in_either_form() -> None:
+    given = [*call(1), result({"task": {"taskId": "m1", "status": "working", "ttl": 60000}})]
+    for data in ({"task": {"taskId": "m1", "status": "failed"}}, {"taskId": "m1", "status": "failed"}):
+        assert only(told([*given, asked_of(data, "poll", "tasks/get")])).status == "failed"
+
+
 @pytest.mark.parametrize("body", [{"status": "completed"}, {"task_id": 17, "status": "completed"}])
 def test_a_push_that_names_no_task_ends_none(body: Line) -> None:
     pushed = {"kind": "webhook", "op": OP, "agent": "x", "body": body}

@@ -1,7 +1,7 @@
 """What an answer says about the work: its status and its ids, whatever transport it came by."""
 
 from ramify.model.operation_event import ENDED, RANKS, Answered
-from ramify.protocols.adcp.forms import carried, inner, mcp_task, payload_status
+from ramify.protocols.adcp.forms import carried, inner, made_task, payload_status
 from ramify.protocols.adcp.wire import Line, named, table, text
 from ramify.protocols.adcp.words import raised_status, status_word
 
@@ -9,7 +9,7 @@ from ramify.protocols.adcp.words import raised_status, status_word
 def read_answer(line: Line, payload: object, whole: bool) -> Answered:
     """The first that applies: an open state in the payload, the transport's state, a failure, the client's word."""
     data, metadata = inner(payload), table(line.get("metadata"))
-    wired, task = carried(data), mcp_task(data)
+    wired, task = carried(data), made_task(data)
     work, transport = named(data.get("task_id")), named(metadata.get("task_id"))
     said, wire = [payload_status(data)], [status_word(metadata.get("status"))]
     if wired is not None:

@@ -16,6 +16,12 @@ ENVELOPE = frozenset(
         "progress", "adcp_version",
     }
 )  # fmt: skip
+MCP_TASK = frozenset(
+    {
+        "taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt", "ttl", "ttlMs", "pollInterval", "pollIntervalMs",
+        "resultType", "result", "error", "inputRequests", "requestState", "_meta",
+    }
+)  # fmt: skip
 UPDATES = {"statusUpdate": "status-update", "artifactUpdate": "artifact-update", "task": "task", "message": "message"}
 
 
@@ -67,14 +73,19 @@ def payload_status(data: Line) -> str:
 def carried(body: Line) -> Carried | None:
     """An A2A stream response, a task or an update of it, in the words of 1.0 or of 0.3; None: it is none of these."""
     for name, kind in UPDATES.items():
-        if isinstance(body.get(name), dict) and "task_id" not in body:
+        if isinstance(body.get(name), dict) and "task_id" not in body and is_form(kind, body[name]):
             return update(kind, body[name])
     kind = text(body.get("kind"))
-    if kind in UPDATES.values():
+    if kind in UPDATES.values() and is_form(kind, body):
         return update(kind, body)
-    if isinstance(body.get("status"), dict) and isinstance(body.get("id"), str):
-        return update("task", body)
-    return None
+    return update("task", body) if is_form("task", body) else None
+
+
+def is_form(kind: str, event: Line) -> bool:
+    """What an agent's own domain calls a task or a message looks otherwise, and so does a task of MCP."""
+    if kind == "task":
+        return isinstance(event.get("id"), str) and isinstance(table(event.get("status")).get("state"), str)
+    return kind != "message" or isinstance(event.get("parts"), list)
 
 
 def update(kind: str, event: Line) -> Carried:
@@ -112,6 +123,14 @@ def mcp_task(data: Line) -> Word | None:
     if not id or not isinstance(found.get("status"), str):
         return None
     return Word("transport", id, status_word(found["status"]), found["status"])
+
+
+def made_task(data: Line) -> Word | None:
+    """The task that an MCP server made of a call. An answer about a task of somebody's project is none."""
+    found = data["task"] if isinstance(data.get("task"), dict) else data
+    word = mcp_task(data)
+    is_told = data.get("resultType") == "task" or (found.keys() <= MCP_TASK and word is not None and word.status != "unknown")
+    return word if is_told else None
 
 
 def task_words(data: Line) -> tuple[Word, ...]:
