@@ -39,6 +39,14 @@ def test_what_can_be_no_id_is_not_told_as_one(task: Any) -> None:
     assert "agentTaskId" not in memory.events[1]
 
 
+def test_a_task_of_somebodys_project_is_not_told_as_the_work() -> None:
+    emitter, memory = heard()
+    for answer in ({"taskId": "PROJ-5", "status": "open"}, {"taskId": "m1", "status": "working"}):
+        with emitter.call("seller", "sync") as call:
+            call.answer(answer)
+    assert [event.get("agentTaskId") for event in memory.events if event["eventType"] == "protocol_response"] == [None, "m1"]
+
+
 def test_what_a_block_raises_is_told_and_raised_on() -> None:
     emitter, memory = heard()
     problem = ConnectionRefusedError("nobody there")

@@ -107,6 +107,21 @@ def test_a_password_in_an_address_may_hold_the_sign_that_ends_it() -> None:
     assert clean == {"url": "https://[redacted]@host/path?mail=a@b", "text": "see https://host/a@b, or not"}
 
 
+@pytest.mark.parametrize(
+    ("address", "clean"),
+    [
+        ("https://h/cb#access_token=s3cret-1&state=x", "https://h/cb#access_token=[redacted]&state=x"),
+        ("/p?to%6ben=s3cret-1&page=2", "/p?to%6ben=[redacted]&page=2"),
+        ("/p?token=s3;cret-1&page=2", "/p?token=[redacted]&page=2"),
+        ("/p?token=s3cret-1;page=2#top", "/p?token=[redacted];page=2#top"),
+        ("/p?page=2#part;one", "/p?page=2#part;one"),
+    ],
+)
+def test_secrets_in_any_part_of_an_address_go(address: str, clean: str) -> None:
+    assert redacted({"uri": address}) == {"uri": clean}
+    assert redacted({"uri": clean}) == {"uri": clean}
+
+
 def test_counts_of_tokens_and_cursors_are_no_secrets() -> None:
     plain = {"progressToken": 1, "pageToken": "p", "nextPageToken": "q", "max_tokens": 5, "hasToken": True, "token": None}
     assert redacted(plain) == plain

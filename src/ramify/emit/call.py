@@ -157,8 +157,9 @@ def read(payload: Any) -> dict[str, Any]:
     if not isinstance(payload, Mapping):
         return {}
     status = str(payload.get("status") or "").lower().replace("_", "-")
-    task = payload.get("task_id") or payload.get("taskId")
     found: dict[str, Any] = {"status": status} if status in OPEN else {}
+    is_task = found or payload.get("resultType") == "task"  # of MCP; what somebody's project calls a task is none
+    task = payload.get("task_id") or (payload.get("taskId") if is_task else None)
     return found | ({"agent_task_id": task} if is_id(task) else {})
 
 
