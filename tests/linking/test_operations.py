@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from ramify.ingest import Ingest
+from ramify.linking.operations import repeated
 from ramify.model.entity import Task
 from ramify.query.resolve import resolve
 from ramify.storage.sqlite import Sqlite, open_sqlite
@@ -436,6 +437,16 @@ def test_of_two_notices_without_a_body_and_with_one_key_the_other_one_conflicts(
     store = told([*call(1), submitted("t"), notice("working"), notice("working"), notice("completed")])
     assert (only(store).status, only(store).flags) == ("working", ("conflict",))
     assert [row.flags for row in sorted(events(store), key=lambda row: row.seq) if row.source == "webhook"] == [(), ("duplicate",), ("conflict",)]
+
+
+def test_keys_that_are_equal_by_chance_make_no_push_a_repetition(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = repeated.place
+    monkeypatch.setattr(repeated, "place", lambda kind, scope, *parts: real("near", scope) if kind in ("delivery", "notice") else real(kind, scope, *parts))
+    pushes = [webhook(f"t{number}", "working", idempotency_key=f"key-{number:012}", timestamp=f"2026-01-01T00:00:0{number}Z") for number in range(4)]
+    store = told([*pushes, pushes[2], webhook("t3", "working", idempotency_key="another-key-1234", timestamp="2026-01-01T00:00:03Z")])
+    rows = sorted(events(store), key=lambda row: row.seq)
+    assert [row.flags for row in rows] == [(), (), (), (), ("duplicate",), ("reemission",)]
+    assert len(tasks(store)) == 4
 
 
 def test_a_list_of_tasks_is_in_the_state_of_none_of_them() -> None:

@@ -1,10 +1,10 @@
 """One event of the log, folded: what it says is added to what is known, and the rows that follow are written."""
 
-from ramify.linking.operations import identity, pairing, rehoming, sessions, sums
+from ramify.linking.operations import identity, pairing, rehoming, repeated, sessions, sums
 from ramify.linking.operations.believing import believe, judge
 from ramify.linking.operations.evidence import add
 from ramify.linking.operations.rows import counts, evidence_of, settle
-from ramify.linking.operations.subject import Subject, alias, place, save_alias, shell_id
+from ramify.linking.operations.subject import Subject, alias, save_alias, shell_id
 from ramify.linking.operations.turn import Turn
 from ramify.linking.world import World
 from ramify.model import ids
@@ -219,28 +219,27 @@ def unnamed(turn: Turn, said: Pushed) -> None:
 
 def is_repeated(turn: Turn, said: Pushed) -> bool:
     """Deliveries come at least once: with the same key, or as the same notification under a new one."""
-    world, heading = turn.world, turn.heading
+    heading = turn.heading
     if said.key:
-        where = place("delivery", turn.scope, heading.agent, said.key)
-        before = world.span(where, limit=1)
-        if before:
-            turn.flag("duplicate" if before[0][1] == said.body else "conflict")
-            turn.logged.same_as = before[0][0]
-            if before[0][1] != said.body:
+        delivery = (heading.agent, said.key)
+        if before := repeated.told_before(turn, "delivery", delivery):
+            seq, body = before
+            turn.flag("duplicate" if body == said.body else "conflict")
+            turn.logged.same_as = seq
+            if body != said.body:
                 doubt(turn, said)
             return True
-        world.mark(where, turn.logged.seq, said.body)
+        repeated.note(turn, "delivery", delivery, said.body)
     first = said.words[0] if said.words else None
     if first is None or not first.id or not first.status:
         return False
     what = (heading.operation, heading.agent, first.id, first.status, heading.source)
-    notices = [place("notice", turn.scope, *what, stamp) for stamp in said.stamps]
-    again = next((found for notice in notices if (found := world.span(notice, limit=1))), None)
-    for notice in notices:
-        world.mark(notice, turn.logged.seq, "")
+    again = next((found for stamp in said.stamps if (found := repeated.told_before(turn, "notice", (*what, stamp)))), None)
+    for stamp in said.stamps:
+        repeated.note(turn, "notice", (*what, stamp), "")
     if again:
         turn.flag("reemission")
-        turn.logged.same_as = again[0][0]
+        turn.logged.same_as = again[0]
     return bool(again)
 
 
