@@ -161,6 +161,13 @@ def test_a_large_event_keeps_its_meaning_and_a_note_of_what_it_was() -> None:
     assert (payload["truncated"], payload["task_id"], payload["bytes"] > 100_000) == (True, "t1", True)
 
 
+def test_a_large_push_that_came_as_text_keeps_its_short_fields() -> None:
+    raw = json.dumps({"task_id": "t1", "status": "completed", "idempotency_key": "k" * 20, "result": BIG})
+    kept = json.loads(keep({"kind": "webhook", "op": "op", "agent": "a", "raw": raw}, ENTRY).body)
+    assert kept["raw"].items() >= {"truncated": True, "task_id": "t1", "status": "completed"}.items()
+    assert kept["raw"]["idempotency_key"].startswith("sha256:")
+
+
 def test_large_pushes_and_listings_keep_their_meaning() -> None:
     task = {"id": "a1", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"}, "history": BIG}
     pushed = decode(keep({"kind": "webhook", "op": "op", "agent": "a", "body": {"task": task}}, ENTRY))

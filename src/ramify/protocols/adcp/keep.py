@@ -11,7 +11,7 @@ from ramify.model.operation_event import LOCAL, Answered, Progressed, Pushed, Sh
 from ramify.protocols.adcp.decode import CLEARED, FORMAT, canonical, content_digest, meaning
 from ramify.protocols.adcp.forms import ENVELOPE
 from ramify.protocols.adcp.lines import check_names, check_size, viewed, webhook_body
-from ramify.protocols.adcp.redact import redacted
+from ramify.protocols.adcp.redact import as_json, redacted
 from ramify.protocols.adcp.wire import FIELDS, LONGEST_ID, OF_RECORDS, OWN, SNAKES, Line, text
 
 EVENT_BYTES = 64 * 2**10
@@ -125,7 +125,8 @@ def without_the_rest(line: Line) -> Line:
 def stump(value: object) -> Line:
     raw = msgspec.json.encode(value)
     left: Line = {"truncated": True, **hashed(raw)}
-    for name, one in value.items() if isinstance(value, dict) else ():
+    fields = as_json(value) if isinstance(value, str) else value
+    for name, one in fields.items() if isinstance(fields, dict) else ():
         if name in SHORT_FIELDS and is_short(one, LONGEST_ID):
             left[name] = one
     return left
