@@ -78,6 +78,22 @@ async def test_a_state_without_a_time_is_believed_each_time_that_a_task_comes_to
     assert len(log.told()) == 3
 
 
+async def test_that_a_task_is_forgotten_is_stored_once_and_again_after_a_sign_of_life() -> None:
+    log = Log()
+    nothing = {"structuredContent": {"adcp_error": {"code": "TASK_NOT_FOUND"}}}
+    async with answering({"initialize": HANDS, "tools/list": {"tools": TOOLS}, "tools/call": nothing}) as url:
+        log.introduce("x", "mcp", url)
+        log.submitted("x", "t0")
+        for _ in range(6):
+            assert (await log.reconciler.run()).missing == 1
+        assert (log.status("t0"), len(log.told())) == ("unknown", 1)
+        log.events.append_many("s", [{"operationId": "op", "agentId": "x", "taskType": "sync", "eventType": "status_update", "agentTaskId": "t0", "status": "working"}])
+        assert log.status("t0") == "working"
+        for _ in range(3):
+            await log.reconciler.run()
+    assert (log.status("t0"), len(log.told())) == ("unknown", 2)
+
+
 @pytest.mark.parametrize(("tasks", "corrected"), [(None, 52), (5, 0)])
 async def test_a_list_of_tasks_that_is_none(tasks: Any, corrected: int) -> None:
     agent = Scripted("1.0", {f"a{number}": "completed" for number in range(52)}, {})

@@ -50,7 +50,8 @@ def decide(known: Known, said: Answered) -> Verdict:
     if not said.is_known:
         if over:
             return Verdict("unchanged")
-        return Verdict("gone", "unknown") if known.misses + 1 >= MISSES else Verdict("missing")
+        is_news = known.misses + 1 >= MISSES and known.status != "unknown"
+        return Verdict("gone", "unknown") if is_news else Verdict("missing")
     if (said.status == known.status and not said.work) or not RANKS[said.status]:
         return Verdict("unchanged")
     if over and RANKS[said.status] < ENDED:
