@@ -261,6 +261,14 @@ def test_a_senders_clock_decides_nothing() -> None:
     assert [row.flags for row in events(store) if "bad-timestamp" in row.flags] == [("bad-timestamp", "late")]
 
 
+@pytest.mark.parametrize("stamp", ["2026-11-15T20:00:00", "2026-11-15 20:00:00.5", "2026-11-15"])
+def test_a_remote_clock_that_does_not_say_its_zone_is_not_known_to_be_off(stamp: str) -> None:
+    for zone, known in (("", False), ("Z", True), ("+02:00", True)):
+        store = told([*call(1), submitted("t"), webhook("t", "completed", timestamp=stamp + zone if "T" in stamp else stamp)])
+        assert (operations(store)[OP]["byAgent"]["x"]["skewMs"] is not None) == (known and "T" in stamp)
+        assert only(store).status == "completed"
+
+
 def test_a_word_that_nobody_agreed_on_moves_nothing() -> None:
     assert only(told([*call(1), submitted("t"), webhook("t", "thinking")])).status == "submitted"
 

@@ -1,6 +1,7 @@
 """From a stored line to what it means: one event in our words, or the reason why it is none."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -30,6 +31,7 @@ from ramify.protocols.adcp.wire import ASKED_AGAIN, LISTINGS, ONLY_ASKING, OWN, 
 from ramify.protocols.adcp.words import status_word
 
 FORMAT = "adcp"
+ZONED = re.compile(r"[T ].*(?:[Zz]|[+-]\d\d)")
 SAYING = ("agentTaskId", "transportTaskId", "status", "result", "error")
 """What a status update says where it has no body."""
 CLEARED = "session_cleared"
@@ -83,7 +85,7 @@ def heading(seen: Record, view: Line, own: Line, meant: str, said: Said | None =
         parent=text(view.get("parentTaskId")),
         status=status,
         native=text(view.get("status")),
-        sender=sender or 0,
+        sender=sender if sender and is_placed(view) else 0,
         uri=text(view.get("agentUri")),
         digest=text(own.get("digest")) or content_digest(view),
         size=len(seen.body),
@@ -213,6 +215,12 @@ def moment(value: object) -> int | None:
         return micros(value) if isinstance(value, str) else None
     except (ValueError, OverflowError):
         return None
+
+
+def is_placed(view: Line) -> bool:
+    """A remote clock that does not say its zone may be hours off or not at all: nobody can tell by how much."""
+    value = view.get("timestamp")
+    return source(view) == "client" or not isinstance(value, str) or ZONED.search(value) is not None
 
 
 def whole(value: object) -> int:
