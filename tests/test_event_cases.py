@@ -152,3 +152,16 @@ def test_of_two_events_with_one_id_the_first_stays_and_the_other_is_reported(tmp
     report = ramify.import_paths([path], "auto", lambda done, total: None)
     assert [row.title for row in tasks(ramify.store)] == ["first"]
     assert [one["problem"] for one in report["unreadable"]] == ["was stored before with other content; that is kept"]
+
+
+def test_what_is_reported_as_no_event_is_none_and_the_rest_goes_on(tmp_path: Path) -> None:
+    event = {"eventType": "protocol_request", "operationId": "op", "agentId": "x", "taskType": "sync"}
+    large = {**event, "payload": "x" * 5 * 2**20, "ramify": {"session": "of another", "digest": "d"}}
+    given = [large, {"kind": "result", "op": 7, "agent": "x", "method": "sync"}, *({**event, "session": name} for name in (7, "s" * 256, "mine", None))]
+    path = tmp_path / "events.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in given))
+    ramify = Ramify.open("memory:")
+    report = ramify.import_paths([path], "auto", lambda done, total: None)
+    reasons = ["more than 4194304", "op must be a text", "session must be a text", "session has 256 characters, more than 255"]
+    assert [one["problem"][-len(reason) :] for one, reason in zip(report["unreadable"], reasons, strict=True)] == reasons
+    assert len(events(ramify.store)) == len(tasks(ramify.store)) == 2

@@ -25,7 +25,7 @@ def lines(draw: some.DrawFn) -> dict[str, Any]:
     base = {"operationId": operation or "op1", "agentId": agent, "taskType": "sync"}
     call = draw(some.sampled_from([None, "c1", "c2"]))
     native, status = draw(natives), draw(statuses)
-    match draw(some.integers(0, 9)):
+    match draw(some.integers(0, 12)):
         case 0:
             return {**base, "eventType": "protocol_request", "callId": call}
         case 1:
@@ -45,6 +45,16 @@ def lines(draw: some.DrawFn) -> dict[str, Any]:
         case 7:
             answer = {"data": None, "status": "submitted", "metadata": {"task_id": f"a-{native}", "status": status}}
             return {"kind": "result", "op": operation, "agent": agent, "method": "sync", **answer}
+        case 10:
+            message = f'{{"subtask": "{draw(natives)}", "state": "{status}"}}'
+            return {**base, "eventType": "progress", "agentTaskId": native, "callId": call, "payload": {"message": message}}
+        case 11:
+            task = {"id": f"a-{native}", "status": {"state": status}, "artifacts": [{"parts": [{"data": {"task_id": draw(natives), "status": status}}]}]}
+            record = {"op": operation, "agent": agent, "call": call, "method": "GetTask"}
+            return record | draw(some.sampled_from([{"kind": "webhook", "body": {"task": task}}, {"kind": "poll", "data": task}, {"kind": "stream", "event": {"task": task}}]))
+        case 12:
+            return {**base, "eventType": "status_update", "agentTaskId": native, "transportTaskId": f"a-{draw(natives)}", "status": status,
+                    "source": draw(some.sampled_from(["client", "webhook", "reconciler", "poll"]))}  # fmt: skip
         case 8:
             return {**base, "eventType": "status_update", "agentTaskId": native, "status": status, "parentTaskId": draw(natives)}
         case _:

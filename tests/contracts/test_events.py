@@ -107,6 +107,20 @@ def test_an_id_stands_for_one_event(world: World) -> None:
     assert len(seqs(world)) == 2
 
 
+def test_what_is_longer_than_any_id_is_none_and_every_store_takes_it(world: World) -> None:
+    long = "".join(chr(0x4E00 + number * 7 % 20_000) for number in range(6000))  # nothing that packs well
+    carried = {"id": long, "status": {"state": "working"}, "artifacts": [{"parts": [{"data": {"task_id": long, "status": "working"}}]}]}
+    given = [
+        event(1, "protocol_response", payload={"task_id": long, "status": "submitted"}),
+        {"kind": "result", "op": "op", "agent": "a", "method": "t", "data": {}, "metadata": {"task_id": long, "context_id": long, "status": "submitted"}},
+        {"kind": "poll", "op": "op", "agent": "a", "method": "GetTask", "data": carried},
+        {"kind": "stream", "op": "op", "agent": "a", "event": {"task": {**carried, "id": "a1"}}},
+        event(2),
+    ]
+    assert [one.status for one in world.log.append_many("s", given)] == ["stored"] * 5
+    assert {row["native"]["agentTaskId"] for row in world.log.get_tasks("s")} == {None}
+
+
 def test_what_is_no_event_is_rejected_and_its_neighbours_are_not(world: World) -> None:
     outcomes = world.log.append_many("s", [event(1), {"eventType": "x"}, 7, event(2)])
     assert [one.status for one in outcomes] == ["stored", "rejected", "rejected", "stored"]

@@ -30,6 +30,23 @@ def test_a_block_is_a_request_and_its_answer_with_one_id_and_a_duration() -> Non
     assert "durationMs" not in request
 
 
+@pytest.mark.parametrize("task", ["", "x" * 256, 17, None])
+def test_what_can_be_no_id_is_not_told_as_one(task: Any) -> None:
+    emitter, memory = heard()
+    with emitter.call("seller", "sync") as call:
+        call.answer({"status": "submitted", "task_id": task})
+    assert memory.events[1]["status"] == "submitted"
+    assert "agentTaskId" not in memory.events[1]
+
+
+def test_a_task_of_somebodys_project_is_not_told_as_the_work() -> None:
+    emitter, memory = heard()
+    for answer in ({"taskId": "PROJ-5", "status": "open"}, {"taskId": "m1", "status": "working"}):
+        with emitter.call("seller", "sync") as call:
+            call.answer(answer)
+    assert [event.get("agentTaskId") for event in memory.events if event["eventType"] == "protocol_response"] == [None, "m1"]
+
+
 def test_what_a_block_raises_is_told_and_raised_on() -> None:
     emitter, memory = heard()
     problem = ConnectionRefusedError("nobody there")

@@ -57,6 +57,25 @@ def test_helpers_write_the_events_of_the_log() -> None:
         assert datetime.fromisoformat(event["timestamp"]).tzinfo is not None
 
 
+def test_an_event_with_a_kind_of_its_own_is_no_record_of_a_client_library() -> None:
+    emitter, memory = heard()
+    with operation(id="op_1"):
+        emitter.object("creative", "a", "approved", kind="video")
+        emitter.emit({"event_type": "status_update", "agent_id": "a", "task_type": "sync", "status": "working", "kind": "mine"})
+        emitter.emit({"kind": "agent", "agent": "a", "uri": "https://a.example"})
+    thing, event, record = memory.events
+    assert (thing["objectType"], thing["operationId"], thing["kind"]) == ("creative", "op_1", "video")
+    assert (event["eventType"], event["operationId"], event["kind"]) == ("status_update", "op_1", "mine")
+    assert (record["op"], "operationId" in record) == ("op_1", False)
+
+
+def test_a_number_that_nobody_can_write_out_costs_no_event() -> None:
+    emitter, memory = heard()
+    emitter.status("a", "sync", "working", result={"large": 10**5000, "small": 10**30})
+    assert memory.events[0]["result"] == {"large": hex(10**5000), "small": 10**30}
+    assert emitter.stats()["unencodable"] == 0
+
+
 def test_what_the_caller_says_wins_over_the_context() -> None:
     emitter, memory = heard()
     with operation(id="outer", parent_task="t_outer"):

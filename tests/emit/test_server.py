@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.ports import free_port
-from ramify.emit import Emitter, ServerSink, session
+from ramify.emit import Emitter, Memory, ServerSink, session
 from tests.cli.test_main import SOURCE
 from tests.emit.server import Taken, listening
 
@@ -137,6 +137,17 @@ def test_what_the_server_rejects_is_counted_said_once_and_not_sent_again(caplog:
         row = emitter.stats()["subscribers"][0]
         assert (row["stored"], row["rejected"], row["waiting"]) == (1, 2, 0)
     assert caplog.text.count("rejects events") == 1
+
+
+def test_one_event_that_a_server_cannot_read_costs_no_other() -> None:
+    with listening(Taken()) as taken, Emitter() as emitter:
+        memory = emitter.subscribe(Memory())
+        tell(emitter, 4)
+        taken.script = [400, 200, 400, 400, 200]  # of four, the third
+        sink = ServerSink(taken.url)
+        sink.deliver(memory.items)
+        assert numbers(taken) == [0, 1, 3]
+        assert (sink.stored, sink.rejected) == (3, 1)
 
 
 def test_a_batch_that_is_too_large_is_sent_in_parts() -> None:

@@ -1,15 +1,18 @@
 """The fold of the event log, one edge at a time."""
 
+import json
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from ramify.ingest import Ingest
+from ramify.linking.operations import repeated
 from ramify.model.entity import Task
 from ramify.query.resolve import resolve
-from ramify.storage.sqlite import Sqlite
-from tests.event_story import Line, events, interleaved, operations, states, tasks, told
+from ramify.storage.sqlite import Sqlite, open_sqlite
+from tests.event_story import Line, events, interleaved, operations, records, states, tasks, told
 
 OP = "op_1"
 
@@ -258,6 +261,14 @@ def test_a_senders_clock_decides_nothing() -> None:
     assert [row.flags for row in events(store) if "bad-timestamp" in row.flags] == [("bad-timestamp", "late")]
 
 
+@pytest.mark.parametrize("stamp", ["2026-11-15T20:00:00", "2026-11-15 20:00:00.5", "2026-11-15"])
+def test_a_remote_clock_that_does_not_say_its_zone_is_not_known_to_be_off(stamp: str) -> None:
+    for zone, known in (("", False), ("Z", True), ("+02:00", True)):
+        store = told([*call(1), submitted("t"), webhook("t", "completed", timestamp=stamp + zone if "T" in stamp else stamp)])
+        assert (operations(store)[OP]["byAgent"]["x"]["skewMs"] is not None) == (known and "T" in stamp)
+        assert only(store).status == "completed"
+
+
 def test_a_word_that_nobody_agreed_on_moves_nothing() -> None:
     assert only(told([*call(1), submitted("t"), webhook("t", "thinking")])).status == "submitted"
 
@@ -385,3 +396,170 @@ def test_any_story_in_any_interleaving_ends_in_its_truth(data: some.DataObject) 
     store = told(data.draw(interleaved(given)), data.draw(some.lists(some.integers(1, 7), max_size=5)))
     assert {(row.agent, row.native["agentTaskId"]): row.status for row in tasks(store)} == truth
     assert operations(store)[OP]["taskCount"] == len(truth)
+
+
+CARRYING = {"id": "a1", "contextId": "c", "status": {"state": "TASK_STATE_COMPLETED"},
+            "artifacts": [{"parts": [{"data": {"task_id": "w1", "status": "submitted"}}]}]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        lambda fill: {"kind": "webhook", "op": OP, "agent": "x", "raw": json.dumps({"task_id": "w1", "status": "completed", "result": fill})},
+        lambda fill: {"kind": "webhook", "op": OP, "agent": "x", "raw": json.dumps({"task": {**CARRYING, "history": fill}})},
+        lambda fill: {"kind": "stream", "op": OP, "agent": "x", "event": {"task": {**CARRYING, "history": fill}}},
+        lambda fill: {"kind": "progress", "op": OP, "agent": "x", "message": json.dumps({"subtask": "s", "state": "working", "x": fill})},
+        lambda fill: {"kind": "activity", "op": OP, "activity": {**request("c2")["activity"], "metadata": {"x": fill}}},
+        lambda fill: {"kind": "result", "op": OP, "agent": "x", "method": "sync", "raised": "TimeoutError", "message": fill},
+        lambda fill: plain("protocol_error", error=f"TimeoutError: {fill}"),
+        lambda fill: plain("protocol_error", error={"type": "TimeoutError", "trace": fill}),
+        lambda fill: {"kind": "poll", "op": OP, "agent": "x", "method": "get_task_status",
+                      "data": {"structuredContent": {"task_id": "w1", "status": "failed"}, "isError": True, "content": fill}},
+        lambda fill: {**plain("protocol_request"), **{f"f{number}": fill[:1000] for number in range(100)}},
+    ],
+)  # fmt: skip
+def test_a_line_too_large_to_be_kept_whole_says_what_it_would_if_it_were_small(line: Any) -> None:
+    small, large = (told([*call(1), submitted("w1"), request("c3"), line(fill)]) for fill in ("x", "x" * 100_000))
+    assert states(large) == states(small)
+    assert [(row.type, row.status, row.work) for row in events(large)] == [(row.type, row.status, row.work) for row in events(small)]
+    assert next(row.size for row in events(large) if "truncated" in row.flags) < 70_000
+
+
+@settings(max_examples=20, deadline=None)
+@given(data=some.data())
+def test_what_streams_of_a_call_that_it_names_belongs_to_it_in_any_order(data: some.DataObject) -> None:
+    def streamed(state: str) -> Line:
+        event = {"statusUpdate": {"taskId": "a1", "contextId": "c", "status": {"state": f"TASK_STATE_{state}"}}}
+        return {"kind": "stream", "op": OP, "agent": "x", "call": "c1", "event": event}
+
+    store = told(data.draw(interleaved([request("c2"), request("c1"), streamed("WORKING"), streamed("COMPLETED")])))
+    assert [(row.native["callId"], row.status) for row in sorted(tasks(store), key=lambda row: str(row.native["callId"]))] == [
+        ("c1", "completed"), ("c2", "pending"),
+    ]  # fmt: skip
+
+
+def test_of_two_notices_without_a_body_and_with_one_key_the_other_one_conflicts() -> None:
+    def notice(status: str) -> Line:
+        return plain("status_update", agentTaskId="t", status=status, source="webhook", idempotencyKey="k" * 16)
+
+    store = told([*call(1), submitted("t"), notice("working"), notice("working"), notice("completed")])
+    assert (only(store).status, only(store).flags) == ("working", ("conflict",))
+    assert [row.flags for row in sorted(events(store), key=lambda row: row.seq) if row.source == "webhook"] == [(), ("duplicate",), ("conflict",)]
+
+
+def test_keys_that_are_equal_by_chance_make_no_push_a_repetition(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = repeated.place
+    monkeypatch.setattr(repeated, "place", lambda kind, scope, *parts: real("near", scope) if kind in ("delivery", "notice") else real(kind, scope, *parts))
+    pushes = [webhook(f"t{number}", "working", idempotency_key=f"key-{number:012}", timestamp=f"2026-01-01T00:00:0{number}Z") for number in range(4)]
+    store = told([*pushes, pushes[2], webhook("t3", "working", idempotency_key="another-key-1234", timestamp="2026-01-01T00:00:03Z")])
+    rows = sorted(events(store), key=lambda row: row.seq)
+    assert [row.flags for row in rows] == [(), (), (), (), ("duplicate",), ("reemission",)]
+    assert len(tasks(store)) == 4
+
+
+def test_a_list_of_tasks_is_in_the_state_of_none_of_them() -> None:
+    listed = [{"task_id": "t1", "status": "failed"}, {"task_id": "t2", "status": "completed"}]
+    [row] = events(told([asked_of({"tasks": listed}, "listing", "list_tasks")]))
+    assert (row.status, row.work) == ("", "")
+
+
+def test_to_be_asked_about_does_not_open_an_operation_and_moves_with_it() -> None:
+    waited = records([webhook("t1", "working"), plain("status_update", agentTaskId="t1", status="completed", source="reconciler")])
+    store = open_sqlite("memory:")
+    ingest = Ingest(store)
+    ingest.step(waited)
+    assert operations(store)[OP]["flags"] == ["unsolicited"]
+    ingest.step(records([request("c1"), response("c1"), submitted("t1")], "s-1"))
+    assert (only(store).status, operations(store)[OP]["session"], operations(store)[OP]["eventCount"]) == ("completed", "s-1", 5)
+    assert len({row.session for row in events(store)}) == 1
+
+
+def plain(kind: str, **more: Any) -> Line:
+    return {"eventType": kind, "operationId": OP, "agentId": "x", "taskType": "sync", **more}
+
+
+def asked_of(data: Any, kind: str, method: str) -> Line:
+    return {"kind": kind, "op": OP, "agent": "x", "method": method, "success": True, "data": data}
+
+
+@pytest.mark.parametrize(
+    "telling",
+    [
+        {"kind": "webhook", "op": None, "agent": "x", "body": {"task": CARRYING}},
+        asked_of(CARRYING, "poll", "GetTask"),
+        asked_of({"tasks": [{"id": "a0", "status": {"state": "TASK_STATE_WORKING"}}, CARRYING]}, "listing", "ListTasks"),
+        plain("status_update", agentTaskId="w1", transportTaskId="a1", status="submitted", source="reconciler"),
+        plain("status_update", agentTaskId="w1", transportTaskId="a1", status="submitted", source="poll"),
+    ],
+)
+@settings(max_examples=15, deadline=None)
+@given(data=some.data())
+def test_work_that_is_named_when_its_carrier_is_asked_is_that_of_the_call_in_any_order(telling: Line, data: some.DataObject) -> None:
+    answer = result(None, metadata={"task_id": "a1", "status": "submitted"})
+    store = told(data.draw(interleaved([*call(1), answer, telling, webhook("w1", "working")])))
+    assert states(store) == [(OP, "x", "sync", "w1", "a1", "working", ())]
+    assert only(store).flags == ()
+    assert not [row.flags for row in events(store) if row.flags]
+
+
+def test_work_that_only_a_push_names_is_one_task() -> None:
+    store = told([{"kind": "webhook", "op": None, "agent": "x", "body": {"task": CARRYING}}])
+    assert (states(store), only(store).flags) == ([("", "x", "", "w1", "a1", "submitted", ())], ("orphan",))
+
+
+def test_a_poll_of_the_carrier_does_not_contradict_the_work() -> None:
+    asked = asked_of({"id": "a1", "status": {"state": "TASK_STATE_COMPLETED"}}, "poll", "GetTask")
+    store = told([*call(1), submitted("w1", metadata={"task_id": "a1", "status": "completed"}), asked])
+    assert (only(store).status, only(store).flags) == ("submitted", ())
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "work"),
+    [
+        ({"taskId": "PROJ-5", "status": "open", "title": "x"}, "completed", None),
+        ({"taskId": "PROJ-5", "status": "cancelled", "assignee": "x"}, "completed", None),
+        ({"task": {"id": "7", "title": "x", "status": "open"}}, "completed", None),
+        ({"id": "7", "status": {"label": "working"}}, "completed", None),
+        ({"kind": "task", "id": "7", "status": "open"}, "completed", None),
+        ({"message": {"from": "x"}, "status": "working"}, "working", None),
+        ({"task": {"taskId": "m1", "status": "working", "createdAt": "2026-01-01T00:00:00Z", "ttl": 60000}}, "working", "m1"),
+        ({"resultType": "task", "taskId": "m1", "status": "input_required", "ttlMs": 60000, "more": 1}, "input-required", "m1"),
+        ({"resultType": "task", "taskId": "m1", "status": "queued"}, "unknown", "m1"),
+    ],
+)
+def test_a_task_of_somebodys_project_is_no_task_of_the_protocol(data: Line, status: str, work: str | None) -> None:
+    store = told([*call(1), result(data)])
+    assert (only(store).status, only(store).native["agentTaskId"]) == (status, work)
+
+
+def test_a_poll_of_mcps_task_counts_in_either_form() -> None:
+    given = [*call(1), result({"task": {"taskId": "m1", "status": "working", "ttl": 60000}})]
+    for data in ({"task": {"taskId": "m1", "status": "failed"}}, {"taskId": "m1", "status": "failed"}):
+        assert only(told([*given, asked_of(data, "poll", "tasks/get")])).status == "failed"
+
+
+@pytest.mark.parametrize("body", [{"status": "completed"}, {"task_id": 17, "status": "completed"}])
+def test_a_push_that_names_no_task_ends_none(body: Line) -> None:
+    pushed = {"kind": "webhook", "op": OP, "agent": "x", "body": body}
+    assert only(told([request("c1"), pushed])).status == "pending"
+    assert tasks(told([pushed])) == []
+
+
+def test_ids_with_slashes_do_not_run_together() -> None:
+    stamp = "2026-01-01T00:00:00Z"
+    pushes = [webhook("t", "completed", agent="a/b", op="o", timestamp=stamp), webhook("t", "completed", agent="b", op="o/a", timestamp=stamp)]
+    assert [(row[0], row[1], row[5]) for row in states(told(pushes))] == [("o", "a/b", "completed"), ("o/a", "b", "completed")]
+    calls = [request("c1", "b/c", op="a"), response("c1", "b/c", op="a"), submitted("t", "c", op="a/b")]
+    assert [(row[0], row[1], row[5]) for row in states(told(calls))] == [("a", "b/c", "unknown"), ("a/b", "c", "submitted")]
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=some.data())
+def test_a_part_of_work_is_one_whatever_its_task_was_known_by_at_the_time(data: some.DataObject) -> None:
+    def sign(state: str) -> Line:
+        return plain("progress", agentTaskId="w1", payload={"message": json.dumps({"subtask": "render", "state": state})})
+
+    signs = data.draw(interleaved([webhook("w1", "working"), *call(1), submitted("w1"), sign("working"), sign("completed")]))
+    store = told(signs)
+    assert [(row[3], row[-1]) for row in states(store)] == [("w1", (("render", "completed"),))]
+    assert operations(store)[OP]["subtaskCount"] == 1

@@ -53,6 +53,9 @@ def test_words_in_every_spelling(native: str | None, ours: str) -> None:
         ({"kind": "result", "op": "op", "method": "m"}, "agent is missing"),
         ({"kind": "stream", "op": "op", "agent": "a", "event": {}}, "no A2A stream response"),
         ({"kind": "nothing", "op": "op"}, "neither"),
+        ({"kind": "result", "op": 7, "agent": "a", "method": "m"}, "op must be a text"),
+        ({"kind": "result", "op": "op", "agent": "a", "method": "m", "call": 7}, "call must be a text"),
+        ({"kind": "activity", "op": "op", "activity": {"type": "protocol_request", "operation_id": 7, "agent_id": "a"}}, "activity.operation_id must be"),
     ],
 )
 def test_what_is_no_event_says_why(line: dict[str, Any], reason: str) -> None:
@@ -99,6 +102,26 @@ def test_secrets_go_wherever_they_stand() -> None:
     assert redacted(clean) == clean
 
 
+def test_a_password_in_an_address_may_hold_the_sign_that_ends_it() -> None:
+    clean = redacted({"url": "https://user:pass@word@host/path?mail=a@b", "text": "see https://host/a@b, or not"})
+    assert clean == {"url": "https://[redacted]@host/path?mail=a@b", "text": "see https://host/a@b, or not"}
+
+
+@pytest.mark.parametrize(
+    ("address", "clean"),
+    [
+        ("https://h/cb#access_token=s3cret-1&state=x", "https://h/cb#access_token=[redacted]&state=x"),
+        ("/p?to%6ben=s3cret-1&page=2", "/p?to%6ben=[redacted]&page=2"),
+        ("/p?token=s3;cret-1&page=2", "/p?token=[redacted]&page=2"),
+        ("/p?token=s3cret-1;page=2#top", "/p?token=[redacted];page=2#top"),
+        ("/p?page=2#part;one", "/p?page=2#part;one"),
+    ],
+)
+def test_secrets_in_any_part_of_an_address_go(address: str, clean: str) -> None:
+    assert redacted({"uri": address}) == {"uri": clean}
+    assert redacted({"uri": clean}) == {"uri": clean}
+
+
 def test_counts_of_tokens_and_cursors_are_no_secrets() -> None:
     plain = {"progressToken": 1, "pageToken": "p", "nextPageToken": "q", "max_tokens": 5, "hasToken": True, "token": None}
     assert redacted(plain) == plain
@@ -136,6 +159,13 @@ def test_a_large_event_keeps_its_meaning_and_a_note_of_what_it_was() -> None:
     assert (found.said.status, found.said.work, found.heading.flags) == ("submitted", "t1", ("truncated",))
     payload = json.loads(record.body)["payload"]
     assert (payload["truncated"], payload["task_id"], payload["bytes"] > 100_000) == (True, "t1", True)
+
+
+def test_a_large_push_that_came_as_text_keeps_its_short_fields() -> None:
+    raw = json.dumps({"task_id": "t1", "status": "completed", "idempotency_key": "k" * 20, "result": BIG})
+    kept = json.loads(keep({"kind": "webhook", "op": "op", "agent": "a", "raw": raw}, ENTRY).body)
+    assert kept["raw"].items() >= {"truncated": True, "task_id": "t1", "status": "completed"}.items()
+    assert kept["raw"]["idempotency_key"].startswith("sha256:")
 
 
 def test_large_pushes_and_listings_keep_their_meaning() -> None:

@@ -22,6 +22,7 @@ class Scripted:
         self.asked: list[str] = []
         self.tokens: list[str] = []
         self.repeats = False
+        self.riding: dict[str, str] = {}  # tasks that name the work in them
 
     async def answer(self, request: web.Request) -> web.Response:
         call = await request.json()
@@ -40,7 +41,10 @@ class Scripted:
 
     def shape(self, id: str, state: str) -> dict[str, Any]:
         written = f"TASK_STATE_{state.upper()}" if self.version == "1.0" else state
-        return {"id": id, "contextId": "c", "status": {"state": written, "timestamp": "2026-01-01T00:00:00Z"}}
+        task = {"id": id, "contextId": "c", "status": {"state": written, "timestamp": "2026-01-01T00:00:00Z"}}
+        named = self.riding.get(id)
+        data = {"task_id": named, "status": self.work[named]} if named else None
+        return task | ({"artifacts": [{"artifactId": "x", "parts": [{"data": data}]}]} if data else {})
 
     def listed(self, params: dict[str, Any]) -> dict[str, Any]:
         start = int(params.get("pageToken") or 0)
@@ -82,6 +86,22 @@ async def test_the_layer_that_works_is_asked(version: str) -> None:
     assert (report.checked, report.corrected, report.unchanged, report.missing, report.errors) == (4, 2, 1, 1, [])
     assert [log.status(native) for native in ("a1", "a2", "a3", "w1")] == ["completed", "working", "working", "failed"]
     assert set(agent.tokens) == {"Bearer for-the-agent"}
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+async def test_a_task_that_has_ended_and_names_the_work_in_it_leaves_that_open(version: str) -> None:
+    agent = Scripted(version, {"a1": "completed"}, {"w1": "submitted"})
+    agent.riding = {"a1": "w1"}
+    log = Log()
+    async with served(agent) as url:
+        log.introduce("seller", "a2a", url)
+        carried(log, "a1")
+        assert (await log.reconciler.run()).corrected == 1
+        assert log.status("w1") == "submitted"
+        assert (await log.reconciler.run()).unchanged == 1
+        agent.work["w1"] = "completed"
+        await log.reconciler.run()
+    assert log.status("w1") == "completed"
 
 
 async def test_many_are_listed_page_by_page_and_a_token_that_repeats_concludes_nothing() -> None:

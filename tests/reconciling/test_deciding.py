@@ -24,3 +24,4 @@ def test_what_the_agent_says_against_what_we_have(have: str, said: str, verdict:
 def test_the_third_miss_makes_a_task_unknown_and_not_failed() -> None:
     assert [decide(known("working", misses), Answered("t1")).kind for misses in (0, 1, 2)] == ["missing", "missing", "gone"]
     assert decide(known("working", 2), Answered("t1")).status == "unknown"
+    assert decide(known("unknown", 3), Answered("t1")).kind == "missing"

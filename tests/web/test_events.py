@@ -331,7 +331,9 @@ async def test_a_push_that_nobody_waits_for_is_shown_to_whoever_opens_the_operat
 async def test_pushes_of_a2a_and_of_nobody_and_of_too_much(mine: Client) -> None:
     update = {"statusUpdate": {"taskId": "a1", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"}}}
     await mine.ask("POST", PATH, json=update)
-    await mine.ask("POST", PATH, status=400, json={"hello": 1})
+    for nobody in ({"hello": 1}, {"task_id": ""}, {"task_id": 5, "status": "working"}, {"statusUpdate": {}}, {"task": {"id": ""}}):
+        await mine.ask("POST", PATH, status=400, json=nobody)
+    await mine.ask("POST", PATH, json={"message": {"messageId": "m", "role": "ROLE_AGENT", "parts": []}})
     await mine.ask("POST", PATH, status=400, data=b"{", headers={"content-type": "application/json"})
     await mine.ask("POST", PATH, status=413, data=BytesIO(b"x" * (2**20 + 1)))
 

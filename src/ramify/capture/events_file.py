@@ -18,8 +18,8 @@ from ramify.model.ids import digest, observation_id
 from ramify.model.observation import Record
 from ramify.protocols.adcp.decode import FORMAT, moment
 from ramify.protocols.adcp.keep import Entry, keep
-from ramify.protocols.adcp.lines import BadLine
-from ramify.protocols.adcp.wire import KINDS, LARGEST_EVENT, Line, text
+from ramify.protocols.adcp.lines import BadLine, session_of
+from ramify.protocols.adcp.wire import KINDS, LARGEST_EVENT, OWN, Line, text
 
 YEAR = 366 * 24 * 3600 * 1_000_000
 EARLIEST = 946_684_800_000_000  # what claims to be from before the year 2000 has no clock
@@ -57,7 +57,7 @@ def read_line(reading: Reading, raw: bytes, number: int) -> Imported:
     try:
         line = parsed(raw)
         reading.at = line_moment(line, reading) or reading.at
-        session = text(line.get("session")) or "local"
+        session = session_of(line)
         identity = f"{name.hex()}/{nth}"
         entry = Entry(reading.project, reading.recorded, session, at=reading.at, source="import", place=place, identity=identity)
         return Imported((keep(line, entry),), number)
@@ -87,8 +87,13 @@ def line_moment(line: Line, reading: Reading) -> int | None:
 
 
 def aside(reading: Reading, raw: bytes, place: str, nth: int) -> Record:
-    """A line that is no event is kept all the same; `place` in the log says where it stood."""
-    body = redact_json(raw)
+    """A line that is no event is kept all the same; `place` in the log says where it stood. It says nothing as the store."""
+    try:
+        line = msgspec.json.decode(raw)
+    except (ValueError, RecursionError):
+        line = None
+    owned = isinstance(line, dict) and line.pop(OWN, None) is not None
+    body = redact_json(msgspec.json.encode(line) if owned else raw)
     id = observation_id("record", reading.project, FORMAT, digest(raw), nth)
     return Record(id, reading.project, reading.at, "import", FORMAT, place, body)
 

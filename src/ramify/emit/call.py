@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 ASKED = ("params", "headers")
+LONGEST_ID = 255
 OPEN = ("submitted", "working", "input-required", "auth-required")
 
 _calls: ContextVar[tuple["Call", ...]] = ContextVar("ramify_calls", default=())
@@ -156,6 +157,12 @@ def read(payload: Any) -> dict[str, Any]:
     if not isinstance(payload, Mapping):
         return {}
     status = str(payload.get("status") or "").lower().replace("_", "-")
-    task = payload.get("task_id") or payload.get("taskId")
     found: dict[str, Any] = {"status": status} if status in OPEN else {}
-    return found | ({"agent_task_id": task} if isinstance(task, str) else {})
+    is_task = found or payload.get("resultType") == "task"  # of MCP; what somebody's project calls a task is none
+    task = payload.get("task_id") or (payload.get("taskId") if is_task else None)
+    return found | ({"agent_task_id": task} if is_id(task) else {})
+
+
+def is_id(value: Any) -> bool:
+    """Whether an event may have it: with any other, a server would refuse the whole answer."""
+    return isinstance(value, str) and 0 < len(value) <= LONGEST_ID

@@ -18,6 +18,8 @@ READ = (
     "target_entity", "event_id", "call_id", "transport_task_id", "context_id", "parent_task_id", "duration_ms", "agent_uri",
     "idempotency_key", "operation_name", "http_url", "http_status", "error_code",
 )
+SORTS = frozenset({"eventType", "event_type", "objectType", "object_type"})
+"""One of them makes an event; what has none is a client library's record, by its `kind`."""
 NAMES = {name: name[0] + name.title().replace("_", "")[1:] for name in READ}
 """Events are read in both spellings and written in one."""
 
@@ -62,7 +64,7 @@ def now() -> str:
 
 def complete(event: Mapping[str, Any], scope: Scope) -> dict[str, Any]:
     """A copy with everything that can be known here. What the caller says wins."""
-    if "kind" in event and "eventType" not in event:
+    if "kind" in event and SORTS.isdisjoint(event):
         return completed_record(event, scope)
     full = {NAMES.get(name, name): value for name, value in event.items()}
     full.setdefault("timestamp", now())

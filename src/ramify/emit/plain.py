@@ -6,6 +6,7 @@ from typing import Any
 
 DEPTH = 60
 NODES = 200_000
+DIGITS = 10_000  # binary ones: Python writes, and servers read, no number with many more
 ENDLESS = "[…]"
 
 
@@ -50,8 +51,10 @@ class Tamed:
 
     def of(self, value: Any) -> Any:
         self._left -= 1
-        if value is None or isinstance(value, str | bool | int):
+        if value is None or isinstance(value, str | bool):
             return value
+        if isinstance(value, int):
+            return value if value.bit_length() <= DIGITS else hex(value)
         if isinstance(value, float):
             return value if value - value == 0 else str(value)  # neither infinite nor no number
         if self._left < 0 or len(self._path) >= DEPTH or id(value) in self._path:

@@ -20,7 +20,7 @@ SECONDS = 10.0
 EVENTS = "/api/events"
 SESSION, COOKIE = "X-Ramify-Session", "ramify_session"
 LATER = (401, 403, 404, 408, 425, 429)  # another token, an older server, too much at once: it may be put right
-TOO_LARGE = 413
+BAD, TOO_LARGE = 400, 413
 
 
 class Answer(NamedTuple):
@@ -70,12 +70,12 @@ class ServerSink:
         answer = self._post(self._given.get(session, session), b'{"events":[' + b",".join(item.body for item in items) + b"]}")
         if answer.session:
             self._given[session] = answer.session
-        if answer.status == TOO_LARGE and len(items) > 1:
+        if len(items) > 1 and is_about_the_whole(answer):
             self._send(session, items[: len(items) // 2])
             self._send(session, items[len(items) // 2 :])
         elif answer.status in LATER or answer.status >= 500:
             raise Away(f"the server at {self.address} answers {answer.status}")
-        elif 200 <= answer.status < 300:
+        elif 200 <= answer.status < 300 or data_of(answer.body):
             self._count(answer.body, len(items))
         else:
             self._reject(len(items), f"{answer.status} {answer.body[:200]!r}")
@@ -120,6 +120,11 @@ def given_session(cookies: list[str]) -> str | None:
         if found is not None:
             return found.value
     return None
+
+
+def is_about_the_whole(answer: Answer) -> bool:
+    """Too much at once, or not understood: one event among them may be the reason, and the others are sent without it."""
+    return answer.status == TOO_LARGE or (answer.status == BAD and not data_of(answer.body))
 
 
 def data_of(body: bytes) -> dict[str, Any]:

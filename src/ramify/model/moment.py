@@ -11,7 +11,7 @@ def iso(at: int | None) -> str | None:
     if not at:
         return None
     at = min(max(at, FIRST), LAST)
-    return (EPOCH + timedelta(microseconds=at)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return (EPOCH + timedelta(microseconds=at)).isoformat(timespec="microseconds")[:-6] + "Z"  # years before 1000 as well with four digits
 
 
 def micros(text: str) -> int:

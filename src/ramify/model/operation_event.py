@@ -41,6 +41,11 @@ class Heading(Struct, frozen=True, kw_only=True):
     size: int = 0
     flags: tuple[str, ...] = ()
 
+    @property
+    def is_told(self) -> bool:
+        """By an agent, of its own accord or asked by ourselves: that does not make its operation anybody's."""
+        return self.source in ("webhook", "reconciler") or self.type == "webhook_received"
+
 
 class Word(Struct, frozen=True):
     """A state that somebody claims, of the work or of the transport's own task."""
@@ -49,6 +54,7 @@ class Word(Struct, frozen=True):
     id: str
     status: str
     native: str = ""
+    carries: str = ""  # of a transport's task: the work that rides in it
 
 
 class Asked(Struct, frozen=True, tag=True):

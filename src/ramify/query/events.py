@@ -11,8 +11,8 @@ from ramify.linking.operations.sums import operation_id
 from ramify.model.entity import EventSession, Logged, Operation, Sheet, Task
 from ramify.model.moment import iso
 from ramify.model.observation import Record
-from ramify.protocols.adcp.lines import BadLine, viewed
-from ramify.protocols.adcp.wire import OWN, Line
+from ramify.protocols.adcp.lines import BadLine, stored
+from ramify.protocols.adcp.wire import Line
 from ramify.protocols.adcp.words import status_word
 from ramify.query.paging import ALL, read_cursor, write_cursor
 from ramify.query.resolve import resolve
@@ -155,7 +155,7 @@ def view_of(store: Store, row: Logged) -> Line:
         return {}
     try:
         line = msgspec.json.decode(seen.body)
-        return viewed({name: value for name, value in line.items() if name != OWN})
+        return stored(line)
     except (BadLine, ValueError):
         return {}
 

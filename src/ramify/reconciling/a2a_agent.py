@@ -7,9 +7,10 @@ import aiohttp
 import msgspec
 
 from ramify.capture.a2a.cards import origin
-from ramify.reconciling.wire import METHOD_NOT_FOUND, AgentError, document, post
+from ramify.reconciling.wire import METHOD_NOT_FOUND, AgentError, body, document, listed, post
 
 CARD = ".well-known/agent-card.json"
+LARGEST_CARD = 2**20
 PAGE = 100
 MOST_PAGES = 100
 METHODS = {"1.0": ("SendMessage", "GetTask", "ListTasks"), "0.3": ("message/send", "tasks/get", "tasks/list")}
@@ -31,7 +32,7 @@ class A2aAgent:
         base = self._url if self._url.endswith("/") else self._url + "/"
         try:
             async with self._http.get(urljoin(base, CARD), headers=self._headers, allow_redirects=False) as answer:
-                card = document(await answer.content.read(2**20), answer.status) if answer.status == 200 else {}
+                card = document(await body(answer, LARGEST_CARD), answer.status) if answer.status == 200 else {}
         except (aiohttp.ClientError, TimeoutError, ConnectionError, AgentError):
             card = {}
         listed = card.get("supportedInterfaces")
@@ -71,7 +72,7 @@ class A2aAgent:
         token, passed = "", set[str]()
         for _ in range(MOST_PAGES):
             page = await self._ask(2, {"pageSize": PAGE} | ({"pageToken": token} if token else {}))
-            found += [task for task in page.get("tasks", ()) if isinstance(task, dict)]
+            found += listed(page, "tasks")
             token = str(page.get("nextPageToken") or "")
             if not token:
                 return found

@@ -25,10 +25,13 @@ def read(data: object, wanted: str) -> Answered | None:
     found = forms.inner(data)
     candidates = [found, *forms.brought(table(found.get("task")).get("artifacts") or found.get("artifacts"))]
     for one in candidates:
-        for word in forms.task_words(one):
+        words = forms.task_words(one)
+        for word in words:
             if word.id == wanted and word.status:
+                # Once the work has an id of its own, the state of the transport's task is not that of the work.
+                meant = next((work for work in words if work.of == "work" and work.id == word.carries), word)
                 stamp = text(one.get("updated_at")) or text(one.get("lastUpdatedAt")) or text(table(one.get("status")).get("timestamp"))
-                return Answered(wanted, word.status, word.native, stamp)
+                return Answered(wanted, meant.status, meant.native, stamp, word.carries)
     return None
 
 

@@ -21,6 +21,7 @@ class Known(Struct, frozen=True):
     status: str
     opened: int
     misses: int = 0
+    active: int = 0  # its last sign of life
 
 
 class Answered(Struct, frozen=True):
@@ -30,6 +31,7 @@ class Answered(Struct, frozen=True):
     status: str = ""
     word: str = ""  # as the agent writes it
     updated: str = ""
+    work: str = ""  # that rides in the transport's task that was asked about; then the status is the work's
 
     @property
     def is_known(self) -> bool:
@@ -48,8 +50,9 @@ def decide(known: Known, said: Answered) -> Verdict:
     if not said.is_known:
         if over:
             return Verdict("unchanged")
-        return Verdict("gone", "unknown") if known.misses + 1 >= MISSES else Verdict("missing")
-    if said.status == known.status or not RANKS[said.status]:
+        is_news = known.misses + 1 >= MISSES and known.status != "unknown"
+        return Verdict("gone", "unknown") if is_news else Verdict("missing")
+    if (said.status == known.status and not said.work) or not RANKS[said.status]:
         return Verdict("unchanged")
     if over and RANKS[said.status] < ENDED:
         return Verdict("anomaly")  # what has ended does not go on: somebody is wrong, and we cannot tell who

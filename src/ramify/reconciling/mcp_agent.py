@@ -1,13 +1,15 @@
 """An agent that speaks MCP: with a handshake (until 2025-11-25), or each request alone (2026-07-28), whichever it knows."""
 
+import re
 from types import TracebackType
 from typing import Any
 
 import aiohttp
 
 from ramify import __version__
-from ramify.reconciling.wire import METHOD_NOT_FOUND, AgentError, post
+from ramify.reconciling.wire import METHOD_NOT_FOUND, AgentError, listed, post
 
+VERSION = re.compile(r"[\w.-]{1,40}", re.ASCII)  # it goes back as a header
 HANDSHAKE, ALONE = "2025-11-25", "2026-07-28"
 TASKS = "io.modelcontextprotocol/tasks"
 CLIENT = {"name": "ramify", "version": __version__}
@@ -39,7 +41,8 @@ class McpAgent:
     async def _shake_hands(self) -> None:
         asked = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": CLIENT}
         found, headers = await post(self._http, self._url, self._message("initialize", asked), self._headers)
-        self._headers["mcp-protocol-version"] = str(found.get("protocolVersion", HANDSHAKE))
+        version = found.get("protocolVersion")
+        self._headers["mcp-protocol-version"] = version if isinstance(version, str) and VERSION.fullmatch(version) else HANDSHAKE
         if "mcp-session-id" in headers:
             self._headers["mcp-session-id"] = headers["mcp-session-id"]
             self._opened = True
@@ -83,7 +86,7 @@ class McpAgent:
         cursor: dict[str, Any] = {}
         for _ in range(MOST_PAGES):
             page = await self.ask("tools/list", cursor)
-            names |= {str(tool.get("name")) for tool in page.get("tools", ()) if isinstance(tool, dict)}
+            names |= {str(tool.get("name")) for tool in listed(page, "tools")}
             after = page.get("nextCursor")
             if not after or cursor.get("cursor") == after:
                 break

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from ramify.reconciling.watched import LOOKED_BACK, watched_tasks
 from ramify.reconciling.wire import SECONDS, AgentError
 from ramify.storage.base import Store
 
+log = logging.getLogger("ramify")
 GRACE_SECONDS = 30
 AGENT_SECONDS = 120.0
 SELDOM_SECONDS = 1800  # an agent that waits for an answer of ours is not moved by being asked
@@ -92,7 +94,7 @@ class Reconciler:
         return Known(
             subject.id, row.name if isinstance(row, EventSession) else "", subject.operation, subject.agent, subject.task_type,
             subject.work or subject.transport, "transport" if carried else "work", subject.protocol, task.status, task.opened,
-            missed if isinstance(missed, int) else 0,
+            missed if isinstance(missed, int) else 0, task.active,
         )  # fmt: skip
 
     def _is_seldom(self, known: Known) -> bool:
@@ -126,6 +128,10 @@ class Reconciler:
         except (AgentError, TimeoutError) as problem:
             report.errors.append({"agentId": name, "reason": str(problem) or "it took too long"})
             return
+        except Exception as problem:  # whatever one agent makes of us, the others are asked
+            log.error("an agent could not be asked agent=%s", name, exc_info=problem)
+            report.errors.append({"agentId": name, "reason": f"its answer was not understood: {type(problem).__name__}"})
+            return
         answers = {one.native: one for one in said}
         for task in tasks:
             if task.native in answers:
@@ -150,15 +156,17 @@ class Reconciler:
             self.store.set_fact(f"{MISSED}{task.id}", 0 if said.is_known else task.misses + 1)
 
     def _store(self, task: Known, said: Answered, status: str) -> None:
-        """What an agent said is an event like any other; the same answer again is the same event."""
-        told = "\x00".join((task.id, status, said.updated))
+        """What an agent said is an event like any other; the same answer again is the same event. One that does not say
+        since when is the same as long as nothing else was heard: a task may come to a state more than once."""
+        told = "\x00".join((task.id, status, said.updated or f"{task.status}@{task.active}"))
         event: dict[str, Any] = {
             "eventId": f"rec_{hashlib.sha256(told.encode()).hexdigest()[:32]}",
             "eventType": "status_update",
             "operationId": task.operation or "unknown",
             "agentId": task.agent,
             "taskType": task.task_type or "unknown",
-            "agentTaskId" if task.of == "work" else "transportTaskId": task.native,
+            "agentTaskId": task.native if task.of == "work" else said.work or None,
+            "transportTaskId": None if task.of == "work" else task.native,
             "status": said.word or status,
             "previousStatus": task.status,
             "source": "reconciler",

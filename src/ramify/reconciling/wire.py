@@ -1,5 +1,6 @@
 """JSON-RPC to agents over HTTP: one request, one answer, plain or as a stream of events. Bounded in size and time."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import aiohttp
@@ -29,21 +30,23 @@ async def post(http: aiohttp.ClientSession, url: str, message: dict[str, Any], h
                 return {}, given
             if answer.content_type == "text/event-stream":
                 return result(await first_answer(answer, message["id"]), answer.status), given
-            raw = await answer.content.read(LARGEST + 1)
-            while not answer.content.at_eof() and len(raw) <= LARGEST:
-                raw += await answer.content.read(LARGEST + 1 - len(raw))
-            return result(document(raw, answer.status), answer.status), given
+            return result(document(await body(answer, LARGEST), answer.status), answer.status), given
     except (aiohttp.ClientError, TimeoutError, ConnectionError) as problem:
         raise AgentError(0, f"{type(problem).__name__}: {problem}".rstrip(": ")) from problem
 
 
+async def body(answer: aiohttp.ClientResponse, most: int) -> bytes:
+    """All of it, in however many pieces it comes, or a little more than there may be."""
+    raw = b""
+    while not answer.content.at_eof() and len(raw) <= most:
+        raw += await answer.content.read(most + 1 - len(raw))
+    return raw
+
+
 async def first_answer(answer: aiohttp.ClientResponse, id: object) -> dict[str, Any]:
     """Of a stream, the message that answers; what comes before it is only progress."""
-    size, data = 0, b""
-    async for line in answer.content:
-        size += len(line)
-        if size > LARGEST:
-            raise AgentError(answer.status, f"the answer is larger than {LARGEST} bytes")
+    data = b""
+    async for line in lines_of(answer):
         if line.startswith(b"data:"):
             data += line[5:].strip()
         elif not line.strip() and data:
@@ -52,6 +55,29 @@ async def first_answer(answer: aiohttp.ClientResponse, id: object) -> dict[str, 
             if found.get("id") == id and ("result" in found or "error" in found):
                 return found
     raise AgentError(answer.status, "the stream ended without an answer")
+
+
+async def lines_of(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """However long they are, up to what is read of an answer at all."""
+    size = 0
+    begun: list[bytes] = []
+    async for piece in answer.content.iter_any():
+        size += len(piece)
+        if size > LARGEST:
+            raise AgentError(answer.status, f"the answer is larger than {LARGEST} bytes")
+        *whole, rest = piece.split(b"\n")
+        for line in whole:
+            yield b"".join((*begun, line))
+            begun = []
+        begun.append(rest)
+
+
+def listed(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """The objects of a list that an answer may leave out."""
+    given = found.get(name)
+    if given is not None and not isinstance(given, list):
+        raise AgentError(0, f"its {name} are no list")
+    return [one for one in given or () if isinstance(one, dict)]
 
 
 def document(raw: bytes, status: int) -> dict[str, Any]:

@@ -83,9 +83,17 @@ def read(raw: bytes) -> dict[str, Any]:
         body = msgspec.json.decode(raw)
     except (ValueError, RecursionError) as problem:
         raise UserMistake(f"The body is no JSON: {problem}", hint) from None
-    if not isinstance(body, dict) or (forms.carried(body) is None and not isinstance(body.get("task_id"), str)):
+    if not isinstance(body, dict) or not names_task(body):
         raise UserMistake("The body names no task", hint)
     return body
+
+
+def names_task(body: dict[str, Any]) -> bool:
+    """A message of A2A may belong to none."""
+    wired = forms.carried(body)
+    if wired is None:
+        return isinstance(body.get("task_id"), str) and bool(body["task_id"].strip())
+    return bool(wired.words) or "message" in body or body.get("kind") == "message"
 
 
 def store(events: EventLog, line: dict[str, Any], body: dict[str, Any], verified: bool) -> tuple[int, dict[str, Any]]:

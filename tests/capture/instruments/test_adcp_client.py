@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import ramify
+from ramify.capture.instruments.adcp_client import answered
 from ramify.emit import Emitter, Memory
 from ramify.emit.call import current_call
 
@@ -223,3 +224,8 @@ async def test_arguments_that_do_not_fit_raise_what_they_always_raised(memory: M
         await ADCPClient(SUBMITTED).sync_creatives()  # type: ignore[call-arg]
     assert asyncio.iscoroutinefunction(ADCPClient.sync_creatives)
     assert ADCPClient.sync_creatives.__doc__ == "Syncs."
+
+
+def test_an_id_that_is_none_costs_no_answer() -> None:
+    told = answered(result({"status": "submitted", "task_id": 17}, metadata={"task_id": "x" * 256, "context_id": ["c"], "status": "submitted"}))
+    assert (told["status"], told.keys() & {"agent_task_id", "transport_task_id", "context_id"}) == ("submitted", set())

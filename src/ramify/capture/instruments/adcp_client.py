@@ -14,7 +14,7 @@ from typing import Any
 from ramify.capture.instruments.carrier import Carrier, carrier
 from ramify.capture.instruments.patches import Function, Patches
 from ramify.emit import Call, Emitter, current
-from ramify.emit.call import OPEN, told
+from ramify.emit.call import OPEN, is_id, told
 from ramify.emit.place import place_of
 
 log = logging.getLogger("ramify")
@@ -145,11 +145,11 @@ def answered(result: Any) -> dict[str, Any]:
     own, transport = word(data.get("status")), word(metadata.get("status"))
     said = word(getattr(result, "status", None)) or "completed"
     status = own if own in OPEN else transport or ("failed" if failed else said)
-    work, carrier = data.get("task_id"), metadata.get("task_id")
+    work, carrier, context = (value if is_id(value) else None for value in (data.get("task_id"), metadata.get("task_id"), metadata.get("context_id")))
     if work is None and carrier is not None and status not in ENDED:
         work = carrier  # the transport's task is the work
     found = {
-        "status": status, "agent_task_id": work, "transport_task_id": carrier, "context_id": metadata.get("context_id"),
+        "status": status, "agent_task_id": work, "transport_task_id": carrier, "context_id": context,
         "metadata": metadata, "success": getattr(result, "success", None), "error": getattr(result, "error", None),
         "adcp_error": getattr(result, "adcp_error", None),
     }

@@ -1,10 +1,10 @@
 """One event of the log, folded: what it says is added to what is known, and the rows that follow are written."""
 
-from ramify.linking.operations import identity, pairing, rehoming, sessions, sums
+from ramify.linking.operations import identity, pairing, rehoming, repeated, sessions, sums
 from ramify.linking.operations.believing import believe, judge
 from ramify.linking.operations.evidence import add
-from ramify.linking.operations.rows import evidence_of, settle
-from ramify.linking.operations.subject import Subject, alias, place, save_alias, shell_id
+from ramify.linking.operations.rows import counts, evidence_of, settle
+from ramify.linking.operations.subject import Subject, alias, save_alias, shell_id
 from ramify.linking.operations.turn import Turn
 from ramify.linking.world import World
 from ramify.model import ids
@@ -131,23 +131,31 @@ def involve(turn: Turn, subject: Subject) -> None:
 
 
 def progressed(turn: Turn, said: Progressed) -> None:
-    subject = pairing.running(turn)
+    subject = alive(turn)
     involve(turn, subject)
     if not said.subtask:
         return
-    id = ids.short("task", subject.id, "progress", said.subtask)
-    part = turn.get(id)
+    part = identity.part_of(turn, subject.id, said.subtask)
     if part is None:
         heading = turn.heading
         part = turn.open(
             Subject(
-                id, heading.project, turn.scope, heading.operation, heading.agent, subject.task_type, "part", said.subtask,
+                identity.part_id(subject.id, said.subtask), heading.project, turn.scope, heading.operation, heading.agent, subject.task_type, "part", said.subtask,
                 turn.logged.seq, heading.at, heading.at, above=subject.id, evidence=heading.observation,
             )
         )  # fmt: skip
-        turn.world.mark(place("parts", turn.scope, subject.id), part.seq, id)
+        identity.is_part(turn, part)
     part.active = max(part.active, turn.heading.at)
     believe(turn, part, "push", said.status, said.native, of_work=True)
+
+
+def alive(turn: Turn) -> Subject:
+    """Whose sign of life it is. A task that is named and not known yet is no call that ended before."""
+    heading = turn.heading
+    named = {of: native for of, native in (("work", heading.work), ("transport", heading.transport)) if native}
+    if not named or pairing.under_way(turn) is not None:
+        return pairing.running(turn)
+    return identity.learn(turn, pushed_about(turn, named), heading.work, heading.transport)
 
 
 # -- what agents tell --------------------------------------------------------------------------------------------------
@@ -162,9 +170,9 @@ def pushed(turn: Turn, said: Pushed) -> None:
     if not named:
         unnamed(turn, said)
     elif not turn.heading.operation:
-        for word in said.words:
-            everywhere(turn, word, "push")
+        everywhere(turn, said.words, "push")
     else:
+        carried(turn, said.words)
         subject = identity.learn(turn, pushed_about(turn, named), named.get("work", ""), named.get("transport", ""))
         for word in said.words:
             believe(turn, subject, "push", word.status, word.native, of_work=word.of == "work")
@@ -173,14 +181,14 @@ def pushed(turn: Turn, said: Pushed) -> None:
 
 
 def pushed_about(turn: Turn, named: dict[str, str]) -> Subject:
-    """The task of that operation, or a shell until its call is heard of."""
+    """The call that it names, else the task of that operation, or a shell until its call is heard of."""
     heading = turn.heading
+    if heading.call:
+        return pairing.asked(turn)
     for native in named.values():
         for one in turn.known_as(heading.agent, native):
             if one.operation == heading.operation:
                 return one
-    if heading.source == "client" and (called := pairing.called(turn)) is not None:
-        return called
     native = next(iter(named.values()))
     id = shell_id(heading.project, turn.scope, heading.operation, heading.agent, native)
     subject = turn.open(
@@ -193,9 +201,15 @@ def pushed_about(turn: Turn, named: dict[str, str]) -> Subject:
     return subject
 
 
+def carried(turn: Turn, words: tuple[Word, ...]) -> None:
+    for word in words:
+        if word.carries:
+            identity.carries(turn, word.id, word.carries)
+
+
 def unnamed(turn: Turn, said: Pushed) -> None:
-    """A client tells of its call's state without an id."""
-    if not turn.heading.operation:
+    """A client tells of its call's state without an id. What a push without one is about, nobody can tell."""
+    if not turn.heading.operation or not said.words:
         return
     subject = pairing.running(turn)
     for word in said.words:
@@ -205,28 +219,27 @@ def unnamed(turn: Turn, said: Pushed) -> None:
 
 def is_repeated(turn: Turn, said: Pushed) -> bool:
     """Deliveries come at least once: with the same key, or as the same notification under a new one."""
-    world, heading = turn.world, turn.heading
+    heading = turn.heading
     if said.key:
-        where = place("delivery", turn.scope, heading.agent, said.key)
-        before = world.span(where, limit=1)
-        if before:
-            turn.flag("duplicate" if before[0][1] == said.body else "conflict")
-            turn.logged.same_as = before[0][0]
-            if before[0][1] != said.body:
+        delivery = (heading.agent, said.key)
+        if before := repeated.told_before(turn, "delivery", delivery):
+            seq, body = before
+            turn.flag("duplicate" if body == said.body else "conflict")
+            turn.logged.same_as = seq
+            if body != said.body:
                 doubt(turn, said)
             return True
-        world.mark(where, turn.logged.seq, said.body)
+        repeated.note(turn, "delivery", delivery, said.body)
     first = said.words[0] if said.words else None
     if first is None or not first.id or not first.status:
         return False
     what = (heading.operation, heading.agent, first.id, first.status, heading.source)
-    notices = [place("notice", turn.scope, *what, stamp) for stamp in said.stamps]
-    again = next((found for notice in notices if (found := world.span(notice, limit=1))), None)
-    for notice in notices:
-        world.mark(notice, turn.logged.seq, "")
+    again = next((found for stamp in said.stamps if (found := repeated.told_before(turn, "notice", (*what, stamp)))), None)
+    for stamp in said.stamps:
+        repeated.note(turn, "notice", (*what, stamp), "")
     if again:
         turn.flag("reemission")
-        turn.logged.same_as = again[0][0]
+        turn.logged.same_as = again[0]
     return bool(again)
 
 
@@ -252,8 +265,7 @@ def skew(turn: Turn) -> int:
 
 
 def seen_again(turn: Turn, said: Snapshots) -> None:
-    for word in said.words:
-        everywhere(turn, word, "snapshot")
+    everywhere(turn, said.words, "snapshot")
     for native in said.gone:
         found = alias(turn.world, turn.scope, turn.heading.agent, native)
         found.work.gone = turn.claim("unknown", "")
@@ -262,14 +274,19 @@ def seen_again(turn: Turn, said: Snapshots) -> None:
             turn.touch(one)
 
 
-def everywhere(turn: Turn, word: Word, kind: str) -> None:
-    """Of whichever task has the id, in every operation; kept for those that will have it."""
-    if not word.status or not RANKS[word.status]:
-        return
+def everywhere(turn: Turn, words: tuple[Word, ...], kind: str) -> None:
+    """Of whichever tasks have the ids, in every operation; kept for those that will have them."""
+    carried(turn, words)
+    claims = [word for word in words if RANKS.get(word.status, 0)]
+    if kind == "push" and claims and not any(turn.known_as(turn.heading.agent, word.id) for word in words):
+        orphan(turn, words)
+    for word in claims:
+        claimed(turn, word, kind)
+
+
+def claimed(turn: Turn, word: Word, kind: str) -> None:
     agent = turn.heading.agent
     known = turn.known_as(agent, word.id)
-    if not known and kind == "push":
-        known = [orphan(turn, word)]
     before = [(one, evidence_of(turn, one)) for one in known]
     found = alias(turn.world, turn.scope, agent, word.id)
     claim = turn.claim(word.status, word.native)
@@ -279,17 +296,19 @@ def everywhere(turn: Turn, word: Word, kind: str) -> None:
         found.wire = add(found.wire, kind, claim)
     save_alias(turn.world, turn.scope, agent, word.id, found)
     for one, was in before:
-        judge(turn, one, was, kind, word.status)
+        if counts(one, word.id):
+            judge(turn, one, was, kind, word.status)
         if len(known) == 1:
             turn.logged.subject = one.id
         one.active = max(one.active, turn.heading.at)
         turn.touch(one)
 
 
-def orphan(turn: Turn, word: Word) -> Subject:
+def orphan(turn: Turn, words: tuple[Word, ...]) -> None:
     heading = turn.heading
+    named = {word.of: word.id for word in words}
     subject = Subject(
-        shell_id(heading.project, turn.scope, "", heading.agent, word.id), heading.project, turn.scope, "", heading.agent,
+        shell_id(heading.project, turn.scope, "", heading.agent, words[0].id), heading.project, turn.scope, "", heading.agent,
         heading.task_type, "orphan", "", turn.logged.seq, heading.at, heading.at, evidence=heading.observation,
     )  # fmt: skip
-    return identity.learn(turn, turn.open(subject), *((word.id, "") if word.of == "work" else ("", word.id)))
+    identity.learn(turn, turn.open(subject), named.get("work", ""), named.get("transport", ""))

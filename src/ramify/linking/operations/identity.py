@@ -6,8 +6,9 @@ nothing else, are taken for one as long as neither has a rival.
 """
 
 from ramify.linking.operations.evidence import Evidence, joined
-from ramify.linking.operations.subject import Subject, place
+from ramify.linking.operations.subject import Subject, alias, place, save_alias
 from ramify.linking.operations.turn import Turn
+from ramify.model import ids
 
 SHAPES = ("call", "shell", "orphan", "part")
 """Who stays when two turn out to be one: a call before what a push opened, and that before what nobody asked for."""
@@ -19,6 +20,8 @@ def learn(turn: Turn, subject: Subject, work: str, transport: str) -> Subject:
     if transport and not subject.transport:
         subject.transport = transport
         fresh.append(transport)
+    if transport and transport == subject.transport and work in ("", transport):
+        work = alias(turn.world, subject.scope, subject.agent, transport).carries or work
     # Where nothing better was known the transport's task stood for the work.
     stood_in = subject.work == subject.transport and work != transport
     if work and work != subject.work and (not subject.work or stood_in):
@@ -30,6 +33,18 @@ def learn(turn: Turn, subject: Subject, work: str, transport: str) -> Subject:
     for native in dict.fromkeys(fresh):
         subject = name(turn, subject, native)
     return subject
+
+
+def carries(turn: Turn, transport: str, work: str) -> None:
+    """A transport's task names the work that rides in it: whoever has the one has the other, or will."""
+    agent = turn.heading.agent
+    found = alias(turn.world, turn.scope, agent, transport)
+    if not found.carries:
+        found.carries = work
+        save_alias(turn.world, turn.scope, agent, transport, found)
+    for one in turn.known_as(agent, transport):
+        if one.transport == transport:
+            learn(turn, one, work, transport)
 
 
 def name(turn: Turn, subject: Subject, native: str) -> Subject:
@@ -91,6 +106,33 @@ def leave(turn: Turn, goes: Subject) -> None:
     if goes.shape == "shell":
         turn.world.unmark(group("shells", goes), goes.seq, goes.id)
         infer(turn, goes)
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+
+def part_id(above: str, title: str) -> str:
+    return ids.short("task", above, "progress", title)
+
+
+def part_of(turn: Turn, above: str, title: str) -> Subject | None:
+    """The part of that name, whichever of the calls that became this one it was opened by."""
+    found = turn.get(part_id(above, title))
+    return found or next(iter(turn.at(place("part", turn.scope, above, title), 1)), None)
+
+
+def is_part(turn: Turn, part: Subject) -> None:
+    turn.world.mark(place("parts", part.scope, part.above), part.seq, part.id)
+    turn.world.mark(place("part", part.scope, part.above, part.call), part.seq, part.id)
+
+
+def move_part(turn: Turn, part: Subject, above: str) -> None:
+    there = part_of(turn, above, part.call)
+    part.above = above
+    is_part(turn, part)
+    turn.touch(part)
+    if there is not None and there.id != part.id:
+        become_one(turn, part, there)
 
 
 # -- what nothing but the lack of a rival makes one --------------------------------------------------------------------

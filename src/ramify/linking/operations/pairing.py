@@ -96,8 +96,8 @@ def settle(turn: Turn, subject: Subject, kind: str) -> None:
     turn.world.unmark(waiting(kind, turn, "" if kind == "open" else subject.task_type), subject.seq, subject.id)
 
 
-def running(turn: Turn) -> Subject:
-    """The open call of an operation with an agent: where a sign of life belongs. One that nobody told of waits for its result."""
+def under_way(turn: Turn) -> Subject | None:
+    """What the event names, else the open call of an operation with an agent."""
     found = called(turn) or known(turn)
     if found is not None:
         return found
@@ -107,6 +107,13 @@ def running(turn: Turn) -> Subject:
                 return waits[0]
     elif waits := turn.at(waiting("open", turn, ""), 1):
         return waits[0]
+    return None
+
+
+def running(turn: Turn) -> Subject:
+    """Where a sign of life belongs. A call that nobody told of waits for its result."""
+    if found := under_way(turn):
+        return found
     last = turn.at(waiting("calls", turn, ""), 1, newest=True)
     fits = last and turn.heading.task_type in ("", last[0].task_type)
     return last[0] if fits else opened(turn, own_call(turn.heading), ("answered",))

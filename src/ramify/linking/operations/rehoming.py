@@ -17,13 +17,13 @@ def waits(project: str, native: str) -> int:
 def note(turn: Turn) -> None:
     """It may belong to somebody who has not said so yet."""
     heading = turn.heading
-    if heading.session == LOCAL and heading.source == "webhook" and heading.operation:
+    if heading.session == LOCAL and heading.is_told and heading.operation:
         turn.world.mark(waits(heading.project, heading.operation), turn.logged.seq, turn.logged.id)
 
 
 def given_over(world: World, heading: Heading) -> list[str]:
     """The observations that move to the session of this event, taken from where they waited."""
-    if heading.session == LOCAL or heading.source == "webhook" or not heading.operation:
+    if heading.session == LOCAL or heading.is_told or not heading.operation:
         return []
     waiting = world.span(waits(heading.project, heading.operation))
     local = world.get("sessions", session_id(heading.project, LOCAL)) if waiting else None

@@ -1,8 +1,8 @@
 """From what is known of a subject to the row that people look at: its status, its link, and what it is counted as."""
 
 from ramify.linking import adoption
+from ramify.linking.operations import identity
 from ramify.linking.operations.evidence import Claim, Evidence, closed, ends, joined, standing
-from ramify.linking.operations.identity import named
 from ramify.linking.operations.sessions import conversation_of
 from ramify.linking.operations.subject import Subject, alias, place, save
 from ramify.linking.operations.sums import count, operation_id
@@ -20,10 +20,10 @@ def open_tasks(project: str) -> int:
 
 def settle(turn: Turn) -> None:
     """Writes back everything that the event has changed."""
-    for goes in turn.gone:
+    for goes in turn.gone:  # which grows meanwhile: their parts may be one as well
         turn.touched.pop(goes.id, None)
         for child in turn.at(place("parts", goes.scope, goes.id)):
-            move_part(turn, child, goes.into)
+            identity.move_part(turn, child, goes.into)
     waiting = [one for one in turn.touched.values() if not one.into]
     # A task before its parts: they stand where it stands.
     for subject in sorted(waiting, key=lambda one: (one.shape == "part", one.seq)):
@@ -43,12 +43,6 @@ def uncount(turn: Turn, subject: Subject) -> None:
         adoption.remove(turn.world, subject.id)
         turn.world.aliases[subject.id] = subject.into
         turn.world.unmark(place("tasks", subject.scope, subject.operation), subject.seq, subject.id)
-
-
-def move_part(turn: Turn, child: Subject, above: str) -> None:
-    child.above = above
-    turn.world.mark(place("parts", child.scope, above), child.seq, child.id)
-    turn.touch(child)
 
 
 def show(turn: Turn, subject: Subject) -> None:
@@ -130,19 +124,19 @@ def evidence_of(turn: Turn, subject: Subject) -> Evidence:
 
 
 def own_evidence(turn: Turn, subject: Subject) -> list[Evidence]:
-    """Once the work has an id of its own, states of the transport's task no longer count: it may end long before."""
     found = [subject.own]
-    carries = not subject.work or subject.work == subject.transport
-    if carries:
+    if not subject.work or subject.work == subject.transport:
         found.append(subject.wire)
     for native in dict.fromkeys((subject.work, subject.transport)):
         if native:
             claimed = alias(turn.world, subject.scope, subject.agent, native)
-            if native == subject.work or not subject.work:
-                found.append(claimed.work)
-            if carries or native == subject.work:
-                found.append(claimed.wire)
+            found += [claimed.work, claimed.wire] if counts(subject, native) else ()
     return found
+
+
+def counts(subject: Subject, native: str) -> bool:
+    """Once the work has an id of its own, states of the transport's task no longer count: it may end long before."""
+    return native == subject.work or not subject.work
 
 
 def link_of(turn: Turn, subject: Subject) -> Link | None:
@@ -161,9 +155,9 @@ def parent_of(turn: Turn, subject: Subject) -> str:
     if turn.world.task(subject.parent) is not None:
         return subject.parent
     agent, slash, native = subject.parent.partition("/")
-    fitting = turn.at(named(subject.scope, subject.parent))
+    fitting = turn.at(identity.named(subject.scope, subject.parent))
     if not fitting and slash:
-        fitting = [one for one in turn.at(named(subject.scope, native)) if one.agent == agent]
+        fitting = [one for one in turn.at(identity.named(subject.scope, native)) if one.agent == agent]
     fitting = [one for one in fitting if one.id != subject.id]
     near = [one for one in fitting if one.operation == subject.operation] or fitting
     return near[0].id if len(near) == 1 else ""

@@ -51,6 +51,7 @@ class Alias(Struct, array_like=True):
 
     work: Evidence = field(default_factory=Evidence)
     wire: Evidence = field(default_factory=Evidence)
+    carries: str = ""  # of a transport's task: the work that rides in it
 
 
 _subjects = msgspec.msgpack.Decoder(Subject)
@@ -84,7 +85,12 @@ def save(world: World, subject: Subject) -> None:
 
 def place(kind: str, scope: str, *parts: str) -> int:
     """Keys of one session stand together, so that all of them can go at once."""
-    return key(kind, "adcp", scope, "/".join(parts))
+    return key(kind, "adcp", scope, "/".join(escaped(part) for part in parts) if len(parts) > 1 else "".join(parts))
+
+
+def escaped(part: str) -> str:
+    """Ids may hold anything: `a/b` with `c` is not `a` with `b/c`."""
+    return part.replace("\\", "\\\\").replace("/", "\\/") if "/" in part or "\\" in part else part
 
 
 def alias_id(scope: str, agent: str, native: str) -> str:

@@ -42,8 +42,7 @@ def note_event(turn: Turn) -> None:
     if heading.sort == "object":
         change(row.details.setdefault("object_types", {}), heading.type, 1)
     row.opened, row.updated = min(row.opened, heading.at), max(row.updated, heading.at)
-    heard = heading.source == "webhook" or heading.type == "webhook_received"
-    row.details["asked"] = row.details["asked"] or not heard
+    row.details["asked"] = row.details["asked"] or not heading.is_told
     turn.world.save("operations", row)
 
 

@@ -1,16 +1,16 @@
 """What an answer says about the work: its status and its ids, whatever transport it came by."""
 
 from ramify.model.operation_event import ENDED, RANKS, Answered
-from ramify.protocols.adcp.forms import carried, inner, mcp_task, payload_status
-from ramify.protocols.adcp.wire import Line, table, text
+from ramify.protocols.adcp.forms import carried, inner, made_task, payload_status
+from ramify.protocols.adcp.wire import Line, named, table, text
 from ramify.protocols.adcp.words import raised_status, status_word
 
 
 def read_answer(line: Line, payload: object, whole: bool) -> Answered:
     """The first that applies: an open state in the payload, the transport's state, a failure, the client's word."""
     data, metadata = inner(payload), table(line.get("metadata"))
-    wired, task = carried(data), mcp_task(data)
-    work, transport = text(data.get("task_id")), text(metadata.get("task_id"))
+    wired, task = carried(data), made_task(data)
+    work, transport = named(data.get("task_id")), named(metadata.get("task_id"))
     said, wire = [payload_status(data)], [status_word(metadata.get("status"))]
     if wired is not None:
         work = next((word.id for word in wired.words if word.of == "work"), "")
@@ -64,10 +64,10 @@ def is_failure(line: Line, payload: object) -> bool:
     return refused or whole.get("isError") is True
 
 
-def read_failure(line: Line, whole: bool) -> Answered:
+def read_failure(line: Line, read: Line, whole: bool) -> Answered:
     """A call that broke: by the name of what was raised."""
     error = line.get("error")
-    name = text(line.get("raised")) or text(table(error).get("type")) or text(table(error).get("name"))
+    name = text(read.get("native")) or text(line.get("raised")) or text(table(error).get("type")) or text(table(error).get("name"))
     name = name or text(error).partition(":")[0]
     return Answered(
         raised_status(name), name, text(line.get("agentTaskId")), text(line.get("transportTaskId")), raised=True,

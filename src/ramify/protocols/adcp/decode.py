@@ -1,6 +1,7 @@
 """From a stored line to what it means: one event in our words, or the reason why it is none."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -25,11 +26,14 @@ from ramify.model.operation_event import (
     Word,
 )
 from ramify.protocols.adcp import answers, forms
-from ramify.protocols.adcp.lines import BadLine, viewed
-from ramify.protocols.adcp.wire import ASKED_AGAIN, LISTINGS, ONLY_ASKING, OWN, POLLS, SOURCES, Line, table, text
+from ramify.protocols.adcp.lines import BadLine, check_line, stored
+from ramify.protocols.adcp.wire import ASKED_AGAIN, LISTINGS, ONLY_ASKING, OWN, SOURCES, Line, named, table, text
 from ramify.protocols.adcp.words import status_word
 
 FORMAT = "adcp"
+ZONED = re.compile(r"[T ].*(?:[Zz]|[+-]\d\d)")
+SAYING = ("agentTaskId", "transportTaskId", "status", "result", "error")
+"""What a status update says where it has no body."""
 CLEARED = "session_cleared"
 """Written by the store itself, where a session is emptied."""
 
@@ -42,7 +46,9 @@ def decode(seen: Record) -> OperationEvent | Unreadable:
         own = table(line.get(OWN))
         if own.get("act") == CLEARED:
             return OperationEvent(heading(seen, {}, own, ""), Cleared(text(own.get("reason")) or "cleared"))
-        view = viewed(line)
+        if OWN not in line:  # kept aside
+            check_line(line, len(seen.body))
+        view = stored(line)
         said = meaning(view, own)
     except (ValueError, RecursionError) as problem:
         return Unreadable(seen.id, seen.at, str(problem) if isinstance(problem, BadLine) else f"is no JSON: {problem}")
@@ -51,7 +57,8 @@ def decode(seen: Record) -> OperationEvent | Unreadable:
 
 def heading(seen: Record, view: Line, own: Line, meant: str, said: Said | None = None) -> Heading:
     words = said.words if isinstance(said, Pushed | Snapshots) else ()
-    ids = {word.of: word.id for word in reversed(words)} if isinstance(said, Pushed) or len(words) < 3 else {}
+    words = words if len({word.id for word in words if not word.carries}) < 2 else ()  # a list is about no task alone
+    ids = {word.of: word.id for word in reversed(words)}
     answer = said if isinstance(said, Answered) else None
     operation = text(view.get("operationId"))
     sender = moment(view.get("timestamp"))
@@ -74,11 +81,11 @@ def heading(seen: Record, view: Line, own: Line, meant: str, said: Said | None =
         call=text(view.get("callId")),
         work=text(view.get("agentTaskId")) or (answer.work if answer else ids.get("work", "")),
         transport=text(view.get("transportTaskId")) or (answer.transport if answer else ids.get("transport", "")),
-        context=text(view.get("contextId")) or text(table(view.get("metadata")).get("context_id")),
+        context=text(view.get("contextId")) or named(table(view.get("metadata")).get("context_id")),
         parent=text(view.get("parentTaskId")),
         status=status,
         native=text(view.get("status")),
-        sender=sender or 0,
+        sender=sender if sender and is_placed(view) else 0,
         uri=text(view.get("agentUri")),
         digest=text(own.get("digest")) or content_digest(view),
         size=len(seen.body),
@@ -111,7 +118,9 @@ def meaning(view: Line, own: Line) -> Said:
         return Shown()
     if view.get("record") == "agent":
         return Introduced(text(view.get("agentUri")))
-    read = table(own.get("read"))  # the payload was too large to be kept: what it said was read before
+    read = table(own.get("read"))  # the event was too large to be kept whole: what it said was read before
+    if read.get("shown") is True:
+        return Shown()
     if view["taskType"] in ONLY_ASKING or source(view) in ASKED_AGAIN:
         return asked_again(view, read)
     match view["eventType"]:
@@ -122,11 +131,11 @@ def meaning(view: Line, own: Line) -> Said:
         case "protocol_response":
             return answer(view, read)
         case "protocol_error":
-            return answers.read_failure(view, "record" not in view)
+            return answers.read_failure(view, read, "record" not in view)
         case "status_update":
             return pushed(view, own, read)
         case "progress":
-            return progressed(view)
+            return progressed(view, read)
         case _:
             return Shown()
 
@@ -150,42 +159,40 @@ def asked_again(view: Line, read: Line) -> Said:
     if isinstance(data.get("tasks"), list) and (view["taskType"] in LISTINGS or source(view) == "listing"):
         words = tuple(word for one in data["tasks"] for word in forms.task_words(table(one)))
     else:
-        words = forms.task_words(data) or plain_words(view)
+        words = forms.task_words(data) or (plain_words(view) if view["eventType"] == "status_update" else ())
     gone = tuple(one for one in table(view.get("reconciled")).get("gone", ()) if isinstance(one, str))
-    return Snapshots(tuple(word for word in words if RANKS.get(word.status, 0)), gone)
+    return Snapshots(tuple(word for word in words if word.id and (RANKS.get(word.status, 0) or word.carries)), gone)
 
 
 def plain_words(view: Line) -> tuple[Word, ...]:
-    """A status update of such a source names its task itself."""
-    if view["eventType"] != "status_update" or view["taskType"] in POLLS | LISTINGS:
-        return ()
+    """Of a status update that names its task itself. A record of a push that names none says nothing of any."""
     native = text(view.get("status"))
     work, transport = text(view.get("agentTaskId")), text(view.get("transportTaskId"))
-    if not native or not (work or transport):
+    if not (work or transport) and "record" in view:
         return ()
-    return (Word("work" if work else "transport", work or transport, status_word(native), native),)
+    word = Word("work" if work or not transport else "transport", work or transport, status_word(native), native)
+    return (word, Word("transport", transport, "", "", work)) if work and transport not in ("", work) else (word,)
 
 
 def pushed(view: Line, own: Line, read: Line) -> Pushed:
     body = table(view.get("payload"))
     wired = forms.carried(body) if body else None
-    native = text(view.get("status"))
     if read:
         words = tuple(msgspec.convert(read.get("words", ()), tuple[Word, ...]))
     elif wired is not None:
         words = wired.words
     else:
-        id = text(view.get("agentTaskId"))
-        carrier = text(view.get("transportTaskId"))
-        words = (Word("work" if id or not carrier else "transport", id or carrier, status_word(native), native),)
+        words = plain_words(view)
     stamps = [f"id:{view[name]}" for name in ("notificationId",) if text(view.get(name))]
     stamps += [f"at:{view['timestamp']}"] if text(view.get("timestamp")) and source(view) != "client" else []
     key = text(view.get("idempotencyKey"))
-    digest = text(own.get("body")) or (canonical(body) if body else "")
+    digest = text(own.get("body")) or canonical(body or {name: view.get(name) for name in SAYING})
     return Pushed(words, key, digest, tuple(stamps), source(view) == "stream")
 
 
-def progressed(view: Line) -> Progressed:
+def progressed(view: Line, read: Line) -> Progressed:
+    if read:
+        return Progressed(text(read.get("subtask")), text(read.get("status")), text(read.get("native")))
     payload = table(view.get("payload"))
     payload = table(payload.get("params")) or payload  # the notification as it was on the wire
     message = text(payload.get("message")) or text(view.get("message"))
@@ -208,6 +215,12 @@ def moment(value: object) -> int | None:
         return micros(value) if isinstance(value, str) else None
     except (ValueError, OverflowError):
         return None
+
+
+def is_placed(view: Line) -> bool:
+    """A remote clock that does not say its zone may be hours off or not at all: nobody can tell by how much."""
+    value = view.get("timestamp")
+    return source(view) == "client" or not isinstance(value, str) or ZONED.search(value) is not None
 
 
 def whole(value: object) -> int:

@@ -7,16 +7,17 @@ from msgspec import Struct
 
 from ramify.model import ids
 from ramify.model.observation import Record
-from ramify.model.operation_event import LOCAL, Answered, Pushed, Snapshots
+from ramify.model.operation_event import LOCAL, Answered, Progressed, Pushed, Shown, Snapshots
 from ramify.protocols.adcp.decode import CLEARED, FORMAT, canonical, content_digest, meaning
 from ramify.protocols.adcp.forms import ENVELOPE
-from ramify.protocols.adcp.lines import BadLine, viewed, webhook_body
-from ramify.protocols.adcp.redact import redacted
-from ramify.protocols.adcp.wire import LARGEST_EVENT, LONGEST_ID, OWN, Line, text
+from ramify.protocols.adcp.lines import check_names, check_size, viewed, webhook_body
+from ramify.protocols.adcp.redact import as_json, redacted
+from ramify.protocols.adcp.wire import FIELDS, LONGEST_ID, OF_RECORDS, OWN, SNAKES, Line, text
 
 EVENT_BYTES = 64 * 2**10
 SHORT_FIELDS = ENVELOPE | {"id", "taskId", "contextId", "operation_id", "task_type", "idempotency_key", "timestamp", "notification_id"}
 LARGE = 1024
+NAMES = frozenset({*FIELDS, *SNAKES, *OF_RECORDS, "rawSha256"})
 
 
 class Entry(Struct, frozen=True):
@@ -37,6 +38,7 @@ class Entry(Struct, frozen=True):
 def keep(given: Line, entry: Entry) -> Record:
     """Raises BadLine with the reason why this is no event."""
     line = {name: value for name, value in given.items() if name != OWN}
+    check_names(line)
     view = viewed(line)
     own: Line = {"session": entry.session, "recorded": entry.recorded, "digest": content_digest(view)}
     if entry.at:
@@ -51,10 +53,12 @@ def keep(given: Line, entry: Entry) -> Record:
     if isinstance(line.get("raw"), str):
         clean.setdefault("rawSha256", hashlib.sha256(line["raw"].encode("utf-8", "surrogatepass")).hexdigest())
     size = len(msgspec.json.encode(clean))
-    if size > LARGEST_EVENT:
-        raise BadLine(f"has {size} bytes, more than {LARGEST_EVENT}")
+    check_size(size)
     if size > entry.event_bytes:
-        own |= {"truncated": True, "read": read_before(clean, own)}
+        before = viewed(clean)
+        own |= {"truncated": True, "read": read_before(before, own)}
+        if "record" in before:
+            own["view"] = {name: value for name, value in before.items() if is_short(value, LARGE)}
         clean = cut(clean, entry.event_bytes)
     body_bytes = msgspec.json.encode({**clean, OWN: own})
     id = event_id(entry, text(view.get("eventId")))
@@ -83,13 +87,17 @@ def delivered(line: Line, view: Line) -> Line:
     return payload if view.get("source") == "webhook" and isinstance(payload, dict) else {}
 
 
-def read_before(line: Line, own: Line) -> Line:
-    """What a payload says that is about to be cut."""
-    match meaning(viewed(line), own):
+def read_before(view: Line, own: Line) -> Line:
+    """What an event says whose larger fields are about to be cut."""
+    match meaning(view, own):
         case Answered() as said:
-            return {"status": said.status, "work": said.work, "transport": said.transport, "carried": said.carried}
+            return {"status": said.status, "native": shortened(said.native), "work": said.work, "transport": said.transport, "carried": said.carried}
         case Pushed() | Snapshots() as said:
             return {"words": msgspec.to_builtins(said.words)}
+        case Progressed() as said:
+            return {"subtask": shortened(said.subtask), "status": said.status, "native": shortened(said.native)}
+        case Shown():
+            return {"shown": True}
         case _:
             return {}
 
@@ -104,16 +112,36 @@ def cut(line: Line, most: int) -> Line:
             break
         cut_line[name] = stump(line[name])
         total -= size - len(msgspec.json.encode(cut_line[name]))
-    return cut_line
+    return cut_line if total <= most else without_the_rest(cut_line)
+
+
+def without_the_rest(line: Line) -> Line:
+    """Many small fields are large together: those that nobody has agreed on become one note."""
+    rest = {name: value for name, value in line.items() if name not in NAMES}
+    note = {"truncated": True, "fields": len(rest), **hashed(msgspec.json.encode(rest))}
+    return {name: value for name, value in line.items() if name in NAMES} | {"more": note}
 
 
 def stump(value: object) -> Line:
     raw = msgspec.json.encode(value)
-    left: Line = {"truncated": True, "bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
-    for name, one in value.items() if isinstance(value, dict) else ():
-        if name in SHORT_FIELDS and isinstance(one, str | int | float | bool | None) and len(str(one)) <= LONGEST_ID:
+    left: Line = {"truncated": True, **hashed(raw)}
+    fields = as_json(value) if isinstance(value, str) else value
+    for name, one in fields.items() if isinstance(fields, dict) else ():
+        if name in SHORT_FIELDS and is_short(one, LONGEST_ID):
             left[name] = one
     return left
+
+
+def hashed(raw: bytes) -> Line:
+    return {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+
+
+def is_short(value: object, most: int) -> bool:
+    return isinstance(value, str | int | float | bool | None) and len(str(value)) <= most
+
+
+def shortened(word: str) -> str:
+    return word[:LONGEST_ID]
 
 
 # -- what the store has added ------------------------------------------------------------------------------------------

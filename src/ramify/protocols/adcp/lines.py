@@ -4,8 +4,9 @@ from urllib.parse import unquote
 
 import msgspec
 
+from ramify.model.operation_event import LOCAL
 from ramify.protocols.adcp import forms
-from ramify.protocols.adcp.wire import IDS, KINDS, LONGEST_ID, OWN, STORED, Line, camelled, table, text
+from ramify.protocols.adcp.wire import IDS, KINDS, LARGEST_EVENT, LONGEST_ID, OWN, STORED, Line, camelled, table, text
 
 ACTIVITIES = {"protocol_request", "protocol_response", "webhook_received"}
 
@@ -35,6 +36,18 @@ def viewed(given: Line) -> Line:
             return checked(without_stored(line), ("operationId", "objectType", "targetEntity", "status"))
         case _:
             return checked(recorded(line), ())
+
+
+def stored(line: Line) -> Line:
+    """The same of a line that the store has kept. What a client record says may stand deep in a field that was cut:
+    then its short fields were read before."""
+    short = table(line.get(OWN)).get("view")
+    if not isinstance(short, dict):
+        return viewed(line)
+    try:
+        return viewed(line) | short
+    except BadLine:
+        return {"payload": line.get("event", line.get("activity"))} | short
 
 
 def without_stored(line: Line) -> Line:
@@ -69,6 +82,42 @@ def recorded(line: Line) -> Line:
             return {**common(line), "eventType": "", "protocol": text(line.get("protocol")), "agentUri": text(line.get("uri"))}
         case kind:
             return from_result(line, kind)
+
+
+def check_names(given: Line) -> None:
+    """What says whose a record is must not be guessed because it is written as a number. Raises BadLine."""
+    line = camelled(given)
+    if sort_of(line) == "record":
+        texts(line, "", "op", "agent", "call", "method")
+        texts(table(line.get("activity")), "activity.", "operation_id", "agent_id", "task_type")
+
+
+def check_line(line: Line, size: int) -> None:
+    """What was refused when it came is not understood later either. Raises BadLine."""
+    check_names(line)
+    session_of(line)
+    check_size(size)
+
+
+def check_size(size: int) -> None:
+    if size > LARGEST_EVENT:
+        raise BadLine(f"has {size} bytes, more than {LARGEST_EVENT}")
+
+
+def session_of(line: Line) -> str:
+    """Of a line of a file."""
+    named = line.get("session")
+    if named is not None and not isinstance(named, str):
+        raise BadLine("session must be a text")
+    if len(named or "") > LONGEST_ID:
+        raise BadLine(f"session has {len(named or '')} characters, more than {LONGEST_ID}")
+    return named or LOCAL
+
+
+def texts(line: Line, place: str, *names: str) -> None:
+    for name in names:
+        if line.get(name) is not None and not isinstance(line[name], str):
+            raise BadLine(f"{place}{name} must be a text")
 
 
 def common(line: Line, agent: str = "", operation: str = "") -> Line:

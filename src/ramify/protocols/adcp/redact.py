@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -24,8 +25,8 @@ NAMES = ("credential", "secret", "password", "passwd", "apikey", "privatekey", "
 PLAIN = ("progresstoken", "pagetoken", "tokens")
 KEY = "idempotencykey"
 HASHED = re.compile(r"sha256:[0-9a-f]{16}")
-USERINFO = re.compile(r"(?<=://)[^/?#@\s\"']+(?=@)")
-QUERY = re.compile(r"([?&;])([^=&;?#\s\"']+)=([^&;#\s\"']*)")
+USERINFO = re.compile(r"(?<=://)[^/?#\s\"']+(?=@)")  # up to the last one: a password may hold that sign
+QUERY = re.compile(r"([?&;#])([^=&;?#\s\"']+)=((?:[^&;#\s\"']|;(?![^=&;#\s\"']*=))*)")  # a value may hold the sign that parts two
 SHORTEST = 6  # of a secret that is looked for inside other texts; a shorter one must be the whole text
 DEEPEST = 200
 
@@ -115,14 +116,15 @@ class Walk:
             if isinstance(opened, dict | list):
                 clean = self.value("", opened, False, depth + 1)
                 return value if clean == opened else msgspec.json.encode(clean).decode()
-        if "=" in value and "?" in value:
+        if "=" in value and ("?" in value or "#" in value):
             value = QUERY.sub(self.parameter, value)
         return USERINFO.sub(lambda match: self.note(match[0], MARK), value) if "://" in value and "@" in value else value
 
     def parameter(self, match: re.Match[str]) -> str:
-        if squeeze(match[2]) == KEY and match[3]:
+        name = unquote(match[2])
+        if squeeze(name) == KEY and match[3]:
             return f"{match[1]}{match[2]}={self.note(match[3], hashed(match[3]))}"
-        if match[3] and (is_secret(match[2]) or squeeze(match[2]) in HEADERS):
+        if match[3] and (is_secret(name) or squeeze(name) in HEADERS):
             return f"{match[1]}{match[2]}={self.note(match[3], MARK)}"
         return match[0]
 

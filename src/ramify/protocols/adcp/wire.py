@@ -28,6 +28,11 @@ FIELDS = (
     "previousStatus", "result", "error", "objectType", "objectId", "targetEntity", "eventId", "source", "callId",
     "transportTaskId", "contextId", "parentTaskId", "durationMs", "agentUri", "idempotencyKey", "notificationId", "raised",
 )  # fmt: skip
+OF_RECORDS = (
+    "kind", "at", "seq", "op", "agent", "session", "call", "activity", "ms", "success", "adcp_error", "metadata", "data", "message",
+    "path", "body", "raw", "headers", "signed", "took", "event", "progress", "total", "uri", "reconciled",
+)  # fmt: skip
+"""Fields of client records beside those."""
 STORED = ("seq", "recordedAt", "flags")
 """Set by the store alone: what a caller writes there is not taken over."""
 
@@ -48,6 +53,11 @@ def camelled(line: Line) -> Line:
 
 def text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def named(value: object) -> str:
+    """An id inside a payload. What is longer than any id is none: nothing is found by it."""
+    return value if isinstance(value, str) and len(value) <= LONGEST_ID else ""
 
 
 def table(value: object) -> Line:
