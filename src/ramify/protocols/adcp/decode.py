@@ -31,7 +31,7 @@ from ramify.protocols.adcp.wire import ASKED_AGAIN, LISTINGS, ONLY_ASKING, OWN, 
 from ramify.protocols.adcp.words import status_word
 
 FORMAT = "adcp"
-ZONED = re.compile(r"[T ].*(?:[Zz]|[+-]\d\d)")
+CLOCK, ZONE = re.compile(r"[T ]"), re.compile(r"[Zz]|[+-]\d\d")
 SAYING = ("agentTaskId", "transportTaskId", "status", "result", "error")
 """What a status update says where it has no body."""
 CLEARED = "session_cleared"
@@ -220,7 +220,10 @@ def moment(value: object) -> int | None:
 def is_placed(view: Line) -> bool:
     """A remote clock that does not say its zone may be hours off or not at all: nobody can tell by how much."""
     value = view.get("timestamp")
-    return source(view) == "client" or not isinstance(value, str) or ZONED.search(value) is not None
+    if source(view) == "client" or not isinstance(value, str):
+        return True
+    clock = CLOCK.search(value)
+    return clock is not None and ZONE.search(value, clock.end()) is not None
 
 
 def whole(value: object) -> int:
