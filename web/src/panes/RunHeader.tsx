@@ -111,7 +111,7 @@ function Figures({ run, now }: { run: Run; now: number }) {
   const { from, to, open } = run.tree ? span(run.tree) : { from: 0, to: 0, open: false };
   const sum = (pick: (node: (typeof roots)[number]) => number | null) =>
     roots.reduce<number | null>((total, node) => (total === null || pick(node) === null ? null : total + (pick(node) ?? 0)), 0);
-  const known = roots.some((node) => node.sums.calls || node.sums.cost); // of agents whose models nobody saw, nobody knows what they cost
+  const known = roots.some((node) => node.sums.calls || node.sums.cost); // of agents whose models nobody saw, nobody knows how many calls they made, nor what these cost
   const paid = (pick: (node: (typeof roots)[number]) => number | null) => money(known ? sum(pick) : null);
   const all = sum((node) => node.sums.tasks - 1) ?? 0;
   const unseen = roots.length > 0 && roots.every((node) => node.sums.tasks === 1 && lasted(node, now) === null);
@@ -121,7 +121,7 @@ function Figures({ run, now }: { run: Run; now: number }) {
       <Figure name="asked" value={from ? clock(new Date(from).toISOString()) : "—"} />
       <Figure name="time" value={unseen ? "—" : duration((open ? now : to) - from)} tab="timeline" />
       <Figure name="sub-tasks" value={all ? `${done}/${all}` : "none"} tab="tree" />
-      <Figure name="model calls" value={String(sum((node) => node.sums.calls) ?? 0)} tab="calls" />
+      <Figure name="model calls" value={known ? String(sum((node) => node.sums.calls) ?? 0) : "—"} tab="calls" />
       <Figure name="tools" value={String(sum((node) => node.sums.tools) ?? 0)} tab="tools" />
       <Figure name="tokens" value={known ? tokens(sum((node) => node.sums.tokens) ?? 0) : "—"} tab="calls" />
       <Figure name="own cost" value={paid(ownCost)} tab="calls" />
