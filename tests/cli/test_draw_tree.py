@@ -117,4 +117,6 @@ def test_the_summary_counts_the_whole_tree() -> None:
     assert summary(tree()) == "7 tasks · 31 model calls · 1.0M tokens · $1.31"
     unpriced = task("t", "x", usage=usage(1, 5), tree_usage=usage(1, 5))
     assert summary(unpriced) == "1 task · 1 model call · 5 tokens · cost not known: a model has no price"
+    unseen = {"id": "task_1", "children": [], "tree_usage": {"calls": 0, "input": 0, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": None}}
+    assert summary(unseen) == "1 task · no model calls seen"
     assert summary(conversation()).startswith("9 tasks")

@@ -145,7 +145,8 @@ def summary(answer: Record) -> str:
     calls = sum(usage.get("calls") or 0 for usage in usages)
     used = sum(usage.get(part) or 0 for usage in usages for part in ("input", "output", "cache_read", "cache_write"))
     known = [usage.get("cost_usd") for usage in usages if usage.get("calls")]
-    parts = [plural(tasks, "task"), plural(calls, "model call"), f"{count(used)} tokens"]
+    spent = [plural(calls, "model call"), f"{count(used)} tokens"] if calls or used else ["no model calls seen"]
+    parts = [plural(tasks, "task"), *spent]
     if known and None not in known:
         parts.append(money(sum(cost for cost in known if cost is not None)))
     elif known:
