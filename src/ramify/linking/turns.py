@@ -148,7 +148,10 @@ def open_turn(world: World, row: Message, words: str) -> None:
     task = world.task(id) or Task(id, row.project, kind="root")
     task.stated = task.stated or Stated()
     task.stated.opened, task.stated.prompt = row.at, words
-    task.conversation, task.line = conversation_of(row.project, row.session), conversation_of(row.project, row.session)
+    conversation = conversation_of(row.project, row.session)
+    if task.conversation not in ("", conversation):  # it was taken for another session's
+        rollup.forget_root(world, id, (task.kind, task.conversation, task.opened))
+    task.conversation = task.line = conversation
     task.session = row.session
     world.save("tasks", task)
     world.mark(words_key(TOLD, row.project, row.session, words), row.at, id)
