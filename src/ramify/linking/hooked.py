@@ -97,7 +97,9 @@ def settle(world: World, was: ToolCall, tool: ToolCall) -> None:
     if tool.asker:
         world.mark(_here_key(tool.project, tool.session), 0, "here")
         world.mark(place, _moment(tool), tool.id)
-    world.asking[tool.id] = world.silent[tool.project, tool.session] = None
+    world.asking[tool.id] = None
+    if not (tool.asker and is_alone(world, tool.project, tool.session)):  # one more changes nothing about that
+        world.silent[tool.project, tool.session] = None
 
 
 def place(world: World, tool: ToolCall) -> None:
