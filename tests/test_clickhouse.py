@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
@@ -25,12 +26,14 @@ from ramify.indexing import Indexer
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
 from ramify.model.entity import Conversation
+from ramify.model.mistake import Unreachable
 from ramify.model.observation import Record
 from ramify.rebuild import rebuild
 from ramify.settings import load
-from ramify.storage import clickhouse_schema, clickhouse_server
+from ramify.storage import clickhouse_schema, clickhouse_server, opening, sealing
 from ramify.storage.base import Bounds, Changes, Kept, Others, StoreDown
 from ramify.storage.clickhouse import ClickHouse, open_clickhouse
+from ramify.storage.opening import open_store
 from ramify.storage.sqlite import open_sqlite
 from tests import test_forgetting as forgetting
 from tests.contracts.engines import database_of, derived, difference, log_of, seen_stories, told
@@ -149,6 +152,23 @@ def test_a_server_that_is_killed_keeps_what_it_took_and_goes_on(tmp_path: Path) 
         assert difference(rows, derived(again)) == []
         assert again.check() == "ok"
         again.close()
+    finally:
+        own.kill()
+
+
+def test_a_server_that_goes_while_a_store_is_opened_is_one_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever opens it has time and tries again; it is no bug of ours."""
+    own = clickhouse.Server(tmp_path / "server")
+    try:
+        open_store(f"{own.url}/team").close()
+
+        def unlock(*store: Any) -> None:
+            own.kill()
+            sealing.unlock(*store)
+
+        monkeypatch.setattr(opening, "unlock", unlock)
+        with pytest.raises(Unreachable, match="cannot be opened: the server does not answer"):
+            open_store(f"{own.url}/team")
     finally:
         own.kill()
 

@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from ramify.model.mistake import UserMistake
+from ramify.model.mistake import Unreachable, UserMistake
 from ramify.storage.address import shown
-from ramify.storage.base import Store
+from ramify.storage.base import Store, StoreDown
 from ramify.storage.sealing import unlock
 from ramify.storage.sqlite import open_sqlite
 
@@ -17,6 +17,9 @@ def open_store(url: str, create: bool = True, busy_seconds: float = 5.0, seal: b
     store = open_engine(url, create, busy_seconds)
     try:
         unlock(store, os.environ, seal)
+    except StoreDown as problem:  # it went away since it was opened
+        store.close()
+        raise Unreachable(f"the store {shown(url)} cannot be opened: {problem}", "try again when nothing else holds it") from problem
     except BaseException:
         store.close()
         raise
