@@ -11,7 +11,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from bench.ingest import machine
 from ramify.capture.cleaner import Cleaner
 from ramify.ingest import Ingest
 from ramify.model.observation import Observation, Request, Response
-from ramify.storage.base import StoreDown
+from ramify.storage.base import Store, StoreDown
 from ramify.wiring import open_store
 
 WIDTH = 20
@@ -39,6 +40,7 @@ class Told(Struct, frozen=True):
 
     requests: int
     cpu: float
+    held: float  # of it while nobody else could write
     again: int  # batches that another writer came before
 
 
@@ -68,6 +70,7 @@ def session_of(request: Request) -> str:
 def write(share: Share) -> Told:
     batches = shared_out(share)
     store = open_store(share.store, busy_seconds=120)
+    turns = Turns(store)
     ingest, again = Ingest(store, redaction=Cleaner()), 0
     folder = Path(share.folder)
     (folder / f"ready{share.part}").touch()
@@ -81,13 +84,30 @@ def write(share: Share) -> Told:
                 break
             except StoreDown:
                 again += 1
-    told = Told(sum(isinstance(one, Request) for batch in batches for one in batch), time.process_time() - began, again)
+    told = Told(sum(isinstance(one, Request) for batch in batches for one in batch), time.process_time() - began, turns.cpu, again)
     store.close()
     return told
 
 
+class Turns:
+    """How much of a writer's CPU goes into its turns: that is what several of them cannot do at the same time."""
+
+    def __init__(self, store: Store) -> None:
+        self._exclusive = store.exclusive
+        self.cpu = 0.0
+        setattr(store, "exclusive", self.exclusive)  # noqa: B010
+
+    @contextmanager
+    def exclusive(self) -> Iterator[bool]:
+        with self._exclusive() as changed:
+            began = time.process_time()
+            yield changed
+            self.cpu += time.process_time() - began
+
+
 class Cost(Struct, frozen=True):
     writers: float  # milliseconds of CPU for a request, all of them together
+    held: float
     server: float
     rate: float
     again: int
@@ -114,12 +134,13 @@ def measure(running: Running, engine: str, way: str, parts: int, requests: int, 
         rows = (store.count("tasks"), store.count("calls"))
     finally:
         store.close()
-    return Cost(sum(one.cpu for one in told) / count * 1000, server / count * 1000, count / wall, sum(one.again for one in told), rows)
+    own, held = (sum(some) / count * 1000 for some in ([one.cpu for one in told], [one.held for one in told]))
+    return Cost(own, held, server / count * 1000, count / wall, sum(one.again for one in told), rows)
 
 
 def run(engines: Sequence[str], writers: Sequence[int], requests: int, batch: int, console: Console) -> None:
     table = Table(title=f"{machine()}; {requests:,} requests each, batches of {batch} observations; ms of CPU for a request", title_justify="left")
-    for column in ("engine", "sessions", "writers", "all writers", "server", "requests/s", "again"):
+    for column in ("engine", "sessions", "writers", "all writers", "in turns", "server", "requests/s", "again"):
         table.add_column(column, justify="left" if column in ("engine", "sessions") else "right")
     for engine in engines:
         if why := MISSING[engine]():
@@ -135,7 +156,7 @@ def run(engines: Sequence[str], writers: Sequence[int], requests: int, batch: in
                         wanted = wanted or cost.rows
                         if cost.rows != wanted:
                             raise SystemExit(f"{engine}, {way}, {parts} writers: {cost.rows} tasks and calls instead of {wanted}")
-                        table.add_row(engine, way, str(parts), f"{cost.writers:.2f}", f"{cost.server:.2f}", f"{cost.rate:,.0f}", str(cost.again))
+                        table.add_row(engine, way, str(parts), f"{cost.writers:.2f}", f"{cost.held:.2f}", f"{cost.server:.2f}", f"{cost.rate:,.0f}", str(cost.again))
     console.print(table)
 
 

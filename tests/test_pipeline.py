@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -17,7 +18,7 @@ from ramify import pipeline
 from ramify.capture.cleaner import Cleaner
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
-from ramify.model.observation import Observation, Record, Request
+from ramify.model.observation import Observation, Record, Request, Response
 from ramify.model.prices import Tokens
 from ramify.pipeline import Pipeline
 from ramify.rebuild import rebuild
@@ -93,6 +94,62 @@ def test_what_is_put_is_stored_in_order(world: World) -> None:
     assert world.pipeline.flush()
     assert world.stored() == ids(turns(20))
     assert world.pipeline.state()["stored"] == 40
+
+
+class Watching(Cleaner):
+    """Notes whether the store was held while it searched for secrets."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self.held: list[bool] = []
+
+    def note(self) -> None:
+        other = sqlite3.connect(self._path, isolation_level=None, timeout=0)
+        try:
+            other.execute("BEGIN IMMEDIATE")
+            self.held.append(False)
+        except sqlite3.OperationalError:
+            self.held.append(True)
+        finally:
+            other.close()
+
+    def observation(self, seen: Observation) -> Observation:
+        self.note()
+        return super().observation(seen)
+
+    def piece(self, raw: bytes) -> bytes:
+        self.note()
+        return super().piece(raw)
+
+    def finds_nothing(self, seen: Response, blocks: list[dict[str, Any]]) -> bool:
+        self.note()
+        return super().finds_nothing(seen, blocks)
+
+
+def test_what_needs_no_look_at_the_store_is_done_while_others_may_write(tmp_path: Path) -> None:
+    store = open_sqlite(f"sqlite:{tmp_path}/store.db")
+    watching = Watching(tmp_path / "store.db")
+    Ingest(store, redaction=watching).step([*turns(3), record(1)])
+    assert len(watching.held) > 6
+    assert not any(watching.held)
+    store.close()
+
+
+def test_what_another_stores_meanwhile_is_stored_once(tmp_path: Path) -> None:
+    """Between the look for what is new and the turn."""
+    one, other = (open_sqlite(f"sqlite:{tmp_path}/store.db") for _ in range(2))
+    seen = turns(2)
+
+    class Faster(Cleaner):
+        def finds_nothing(self, seen_: Response, blocks: list[dict[str, Any]]) -> bool:
+            Ingest(other).step(seen)
+            return super().finds_nothing(seen_, blocks)
+
+    assert Ingest(one, redaction=Faster()).step(seen) == 0
+    assert [stored.id for _, stored in one.observations()] == [each.id for each in seen]
+    one.close()
+    other.close()
 
 
 def test_the_more_waits_the_more_is_stored_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,13 +10,14 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from ramify.ingest import Ingest, Log, Prices
+from ramify.ingest import Ingest, Prices
 from ramify.linking.world import FOREVER, NEWEST, Rules
 from ramify.members import MOST, Members
 from ramify.model import ids
 from ramify.model.entity import TABLES, Call, Entity, Message, Task, ToolCall
 from ramify.model.observation import Observation
 from ramify.model.tally import Tally, moved
+from ramify.reader import Log
 from ramify.rebuild import BATCH, Kept, moved_keys, side_by_side
 from ramify.scopes import is_plain
 from ramify.storage.base import Changes, Entry, Store

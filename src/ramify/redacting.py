@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from ramify.apart import SMALL, Apart, Difference, Entangled, Near
 from ramify.forgetting import UNSWEPT, clean, put_apart, put_difference
-from ramify.ingest import Ingest, Prices, Reader
+from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
 from ramify.model.mistake import UserMistake
 from ramify.model.moment import iso
@@ -30,6 +30,8 @@ from ramify.protocols.anthropic.bodies import Reading
 from ramify.protocols.model_api import is_model_call
 from ramify.protocols.sam import decode as sam
 from ramify.protocols.sam.layout import Pieces
+from ramify.reader import Reader
+from ramify.readied import layout_of
 from ramify.rebuild import Progress, check_none_forgotten, replay
 from ramify.redaction import RULES, Search, is_clean
 from ramify.storage.base import Kept, Store, StoreDown
@@ -267,8 +269,7 @@ class LaidOut:
 
     def of(self, seen: Observation) -> Kept:
         if isinstance(seen, Request) and is_model_call(seen.method, seen.path):
-            reading = self._reader.read_body(seen)
-            return Kept(seen, reading.layout if isinstance(reading, Reading) and reading.layout.body is seen.body else None)
+            return Kept(seen, layout_of(seen, self._reader.read_body(seen)))
         if isinstance(seen, Record) and seen.format == sam.FORMAT:
             return Kept(seen, self._pieces.layout(seen.body))
         return Kept(seen)
