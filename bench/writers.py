@@ -102,7 +102,7 @@ class Turns:
         with self._exclusive() as changed:
             began = time.process_time()
             yield changed
-            self.cpu += time.process_time() - began
+        self.cpu += time.process_time() - began
 
 
 class Cost(Struct, frozen=True):
