@@ -136,6 +136,15 @@ def test_what_needs_no_look_at_the_store_is_done_while_others_may_write(tmp_path
     store.close()
 
 
+def test_what_is_known_already_takes_no_turn(world: World) -> None:
+    seen = turns(2)
+    assert world.ingest.step(seen) == len(seen)
+    other = sqlite3.connect(world.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    assert world.ingest.step(seen) == 0
+    other.close()
+
+
 def test_what_another_stores_meanwhile_is_stored_once(tmp_path: Path) -> None:
     """Between the look for what is new and the turn."""
     one, other = (open_sqlite(f"sqlite:{tmp_path}/store.db") for _ in range(2))

@@ -105,6 +105,8 @@ class Ingest:
             self.take(cut[start : start + CHUNK])
         with self._turn:
             readied = self._read(batch)
+            if not readied:
+                return 0
             try:
                 return self._step(readied)
             except Overtaken:
