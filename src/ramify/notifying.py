@@ -5,7 +5,6 @@ when the server died is told again.
 """
 
 import logging
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -77,9 +76,8 @@ class Notifying:
             try:
                 self.look()
             except StoreDown as problem:
-                log.warning("could not look for findings problem=%r", str(problem))
-            except sqlite3.ProgrammingError:
-                return  # the store was closed
+                if not self._stopping.is_set():
+                    log.warning("could not look for findings problem=%r", str(problem))
             except Exception:  # a bug must not end it for good
                 log.exception("looking for findings failed")
             self._stopping.wait(max(LOOK_SECONDS, IDLE * (time.monotonic() - began)))

@@ -310,16 +310,6 @@ def test_a_reader_with_a_snapshot_neither_blocks_the_writer_nor_sees_its_rows(tm
     store.close()
 
 
-def test_readers_of_threads_that_ended_are_closed(tmp_path: Path) -> None:
-    store = open_sqlite(f"sqlite:{tmp_path}/store.db")
-    for _ in range(30):
-        thread = threading.Thread(target=store.seq)
-        thread.start()
-        thread.join()
-    assert len(store._file._readers) < 5
-    store.close()
-
-
 def test_news_of_another_writer_reach_the_one_who_decides(engine: Engine, tmp_path: Path) -> None:
     """Also when somebody who does not care (a fact is noted) has come first."""
     if not engine.lasting:

@@ -249,7 +249,7 @@ def test_a_connection_that_is_lost_takes_what_is_remembered_with_it(pair: Pair) 
     seen = [*seen_in("anthropic/subtask-three-parallel"), *seen_in("a2a/v1-refine")]
     one, other = map(Ingest, pair)
     found = heard_by(pair[0])
-    for start in range(0, len(seen), 6):
+    for start in range(0, len(seen) - 6, 6):
         one.step(seen[start : start + 3])
         other.step(seen[start + 3 : start + 6])
         with psycopg.connect(cluster().url, autocommit=True) as connection:
@@ -274,12 +274,14 @@ def test_turns_that_a_server_lost_with_its_last_moments_are_not_taken_for_those_
     one.step(seen[:4])
     assert store._server._writer is not None
     store._server._writer.close()
+    store._server._readers.drop()
     with psycopg.connect(cluster().url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {second} TEMPLATE {first}")
     one.step([*seen[4:8], seen[-1]])  # is lost
     replica = open_postgres(f"{address}/{second}")
     Ingest(replica).step(seen[8:10])
     store._server.url = f"{address}/{second}"
+    store._server._readers.drop()
     store._server._writer.close()
     store._server._writer = store._server._connect()
     one.step(seen[4:])

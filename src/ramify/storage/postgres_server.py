@@ -5,6 +5,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -20,6 +21,7 @@ from ramify.storage.postgres_layout import Columns, lay_out
 from ramify.storage.postgres_names import in_schema, quoted
 from ramify.storage.postgres_steps import STEPS
 from ramify.storage.postgres_turns import NOTHING, Turns
+from ramify.storage.readers import Readers
 
 LOCK = 0x52414D49  # "RAMI"
 TOO_MUCH = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex, psycopg.errors.TooManyArguments)
@@ -60,7 +62,7 @@ class PostgresServer:
         self.schema = schema
         self._forget = forget
         self._lock = threading.RLock()
-        self._readers: dict[int, Connection[Row]] = {}
+        self._readers: Readers[Connection[Row]] = Readers(self._new_reader, partial(Connection.cancel_safe, timeout=1.0))
         self._writer: Connection[Row] | None = None
         self._owner = 0
         self._known = -1
@@ -163,46 +165,36 @@ class PostgresServer:
             assert self._writer is not None
             return self._writer.execute(query, parameters, binary=True).fetchall()
         query = in_schema(self.schema, query)
-        kept = self._readers.get(threading.get_ident())
+        known = self._readers.has_mine()
         try:
-            return self._reader().execute(query, parameters, binary=True).fetchall()
+            with self._readers.mine() as reader:
+                return reader.execute(query, parameters, binary=True).fetchall()
         except psycopg.Error as problem:
-            self._drop_reader()
+            self._readers.drop()
             if not is_away(problem):
                 raise
-            if kept is not None:  # the server may have been restarted since the last question
+            if known and not self._closed:  # the server may have been restarted since the last question
                 return self.read(query, parameters)
-            raise StoreDown(words(problem)) from problem
+            raise self._down(problem) from problem
 
     def stream(self, query: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:
         if self._owner == threading.get_ident():
             yield from self.read(query, parameters)
             return
         try:
-            with self._reader().cursor() as cursor:
+            with self._readers.mine() as reader, reader.cursor() as cursor:
                 yield from cursor.stream(in_schema(self.schema, query), parameters, binary=True)
         except psycopg.Error as problem:
-            self._drop_reader()
-            raise StoreDown(words(problem)) if is_away(problem) else problem from None
+            self._readers.drop()
+            raise self._down(problem) if is_away(problem) else problem from None
 
-    def _reader(self) -> Connection[Row]:
-        thread = threading.get_ident()
-        found = self._readers.get(thread)
-        if found is not None and not found.closed:
-            return found
-        with self._lock:
-            if self._closed:
-                raise StoreDown("the store is closed")
-            alive = {one.ident for one in threading.enumerate()}
-            for gone in set(self._readers) - alive:
-                self._readers.pop(gone).close()
-            made = self._readers[thread] = self._connect()
-            return made
+    def _down(self, problem: psycopg.Error) -> StoreDown:
+        return StoreDown("the store is closed" if self._closed else words(problem))
 
-    def _drop_reader(self) -> None:
-        """After an error it may be in the middle of something; the next question gets a fresh one."""
-        if reader := self._readers.pop(threading.get_ident(), None):
-            reader.close()
+    def _new_reader(self) -> Connection[Row]:
+        if self._closed:
+            raise StoreDown("the store is closed")
+        return self._connect()
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
@@ -328,9 +320,7 @@ class PostgresServer:
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            for reader in self._readers.values():
-                reader.close()
-            self._readers.clear()
+            self._readers.close()
             if self._writer is not None:
                 self._writer.close()
 

@@ -14,11 +14,13 @@ from ramify.storage.direct import reader_of
 from ramify.storage.layout import Columns, is_laid_out, lay_out
 from ramify.storage.layout import version as layout_version
 from ramify.storage.private import private_file
+from ramify.storage.readers import Readers
 from ramify.storage.schema import APPLICATION_ID
 
 INCREMENTAL = 2
 QUICKLY_WRITTEN = 512 * 2**20  # bytes: some seconds
 FREED_AT_ONCE = 2000  # pages
+AT_ONCE = 16  # rows of a stream
 PAGES = 4000  # of 4 KiB in the write-ahead log before it is folded back
 WRITER_CACHE, READER_CACHE = 65536, 8192  # KiB; there may be many readers
 EMPTY: dict[tuple[str, ...], sqlite3.Connection] = {}
@@ -42,7 +44,7 @@ class SqliteFile:
         self._busy_seconds = busy_seconds
         self._synchronous = "FULL" if durable else "OFF"
         self._lock = threading.RLock()
-        self._readers: dict[int, sqlite3.Connection] = {}
+        self._readers = Readers(self._new_reader, sqlite3.Connection.interrupt)
         self._owner = 0
         self._stale = False
         self._closed = False
@@ -134,28 +136,36 @@ class SqliteFile:
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """By a connection of this thread's own; in memory there is only one, and it is shared in turn."""
-        thread = threading.get_ident()
-        if self.path and self._owner != thread:
-            return self._ask(self._readers.get(thread) or self._new_reader(), sql, parameters)
-        with self._lock:
-            return self._ask(self.writer, sql, parameters)
+        try:
+            if self.path and self._owner != threading.get_ident():
+                with self._readers.mine() as reader:
+                    return reader.execute(sql, parameters).fetchall()
+            with self._lock:
+                return self.writer.execute(sql, parameters).fetchall()
+        except sqlite3.DatabaseError as problem:
+            raise self._meant(problem) from None
 
     def stream(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[Any]:
-        """Row by row, none of them kept: what is read next finds the memory of the one before still at hand."""
-        thread = threading.get_ident()
-        if not self.path or self._owner == thread:
+        """A few rows at a time, none of them kept: what is read next finds the memory of the ones before still at hand."""
+        if not self.path or self._owner == threading.get_ident():
             yield from self.read(sql, parameters)
             return
+        mine = self._readers.mine()
         try:
-            yield from (self._readers.get(thread) or self._new_reader()).execute(sql, parameters)
+            with mine as reader:
+                found = reader.execute(sql, parameters)
+                rows = found.fetchmany(AT_ONCE)
+            while rows:
+                yield from rows
+                with mine:
+                    rows = found.fetchmany(AT_ONCE)
         except sqlite3.DatabaseError as problem:
-            raise StoreDown(str(problem)) if is_away(problem) else problem from None
+            raise self._meant(problem) from None
 
-    def _ask(self, connection: sqlite3.Connection, sql: str, parameters: Sequence[Any]) -> list[Any]:
-        try:
-            return connection.execute(sql, parameters).fetchall()
-        except sqlite3.DatabaseError as problem:
-            raise StoreDown(str(problem)) if is_away(problem) else problem from None
+    def _meant(self, problem: sqlite3.DatabaseError) -> Exception:
+        if self._closed:
+            return StoreDown("the store is closed")
+        return StoreDown(str(problem)) if is_away(problem) else problem
 
     def apart(self) -> sqlite3.Connection:
         """A connection that nobody else uses, for one question; whoever takes it closes it."""
@@ -168,18 +178,11 @@ class SqliteFile:
             return self.writer.serialize()
 
     def _new_reader(self) -> sqlite3.Connection:
-        with self._lock:
-            if self._closed:
-                raise sqlite3.ProgrammingError("the store is closed")
-            self._close_readers(set(self._readers) - {thread.ident for thread in threading.enumerate()})
-            connection = self._connect(READER_CACHE)
-            connection.execute("PRAGMA query_only = ON")
-            self._readers[threading.get_ident()] = connection
-            return connection
-
-    def _close_readers(self, threads: set[int]) -> None:
-        for thread in threads:
-            self._readers.pop(thread).close()
+        if self._closed:
+            raise StoreDown("the store is closed")
+        connection = self._connect(READER_CACHE)
+        connection.execute("PRAGMA query_only = ON")
+        return connection
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
@@ -311,7 +314,7 @@ class SqliteFile:
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            self._close_readers(set(self._readers))
+            self._readers.close()
             self.writer.close()
 
 
