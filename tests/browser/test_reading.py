@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from ramify.query import outline
 from tests.browser.person import Person
@@ -193,6 +193,21 @@ def test_words_are_searched_everywhere_and_a_hit_leads_to_its_place(told: World,
     hit.click()
     expect(person.page.get_by_role("heading", level=1)).to_contain_text("tea shop's site")
     expect(person.page.get_by_role("complementary", name="details")).to_contain_text("claude-opus")
+
+
+def test_what_a_filter_means_comes_without_moving_what_could_be_pressed(told: World, person: Person) -> None:
+    held: list[Route] = []
+    person.page.route("**/api/filter*", lambda route: held.append(route))
+    person.opens(f"{told.url}/search?q=prices%20twice")
+    person.sees("hit")
+    hit = person.page.get_by_role("listitem").filter(has_text="checkout asks for")
+    before = hit.bounding_box()
+    person.page.wait_for_timeout(300)
+    for route in held:
+        route.continue_()
+    expect(person.page.get_by_label("what the filter means").get_by_role("listitem").first).to_be_visible()
+    assert held
+    assert hit.bounding_box() == before
 
 
 def test_an_id_of_any_kind_opens_at_once(told: World, person: Person) -> None:

@@ -22,10 +22,10 @@ def watch(session: Session) -> int:
     if session.settings.store == "memory:":
         raise UserMistake("the store memory: ends with this command", "use ramify serve --watch, or another --store")
     roots = application().watched(session.arguments.folders or [USUAL])
+    stopping = until_interrupted()
     for root in roots:
         begin = "following" if root.exists() else "there is nothing yet, waiting for"
         session.output.say(f"ramify: {begin} {root}; Ctrl-C ends it")
-    stopping = until_interrupted()
     with session.opened(write=True, create=True) as store:
         store.watch(roots, lambda stored: tell(session, stored), stopping)
     return 0

@@ -93,6 +93,7 @@ export function FilterBox({ list, label, placeholder, value, change, enter, focu
           <Suggestion key={one.text} id={`${id}-${at}`} one={one} chosen={at === chosen} accept={() => accept(one)} />
         ))}
       </ul>
+      {!help && value.trim() && <Coming />}
       {help && value && <Understood help={help} text={value} remove={(at) => write(...withoutTerm(value, at))} typing={options.length > 0 ? at : -1} />}
     </div>
   );
@@ -108,6 +109,20 @@ function Suggestion({ id, one, chosen, accept }: { id: string; one: FilterSugges
     <li ref={row} id={id} role="option" aria-selected={chosen} onMouseDown={(event) => (event.preventDefault(), accept())}>
       <code>{one.text.trim()}</code> <span className="faint">{one.meaning}</span>
     </li>
+  );
+}
+
+/** Its room is kept: what stands below must not move under a hand that is about to press it. */
+function Coming() {
+  return (
+    <ul className="terms coming" aria-hidden="true">
+      <li className="chip">
+        …
+        <button type="button" className="quiet" tabIndex={-1}>
+          ✕
+        </button>
+      </li>
+    </ul>
   );
 }
 
