@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from ramify.ingest import Ingest
+from ramify.model.observation import Correction
 from ramify.query.service import Questions
 from tests.mesh_story import Mesh, data, model_answered, model_asked, returned, started, task_object
 
@@ -415,6 +417,30 @@ def test_tasks_that_name_each_other_as_parents_are_judged_together() -> None:
     ask = mesh.told()
     assert [parent_of(ask, task)[1:2] for task in names] == [("root",), ("t1",), ("t2",)]
     assert [link["kind"] for link in ask.why("t3")["links"]] == ["spawned"]
+
+
+def test_calls_to_a_model_stand_where_their_task_stands_whoever_moved_it() -> None:
+    mesh = Mesh()
+    mesh.ask("root", "Chef")
+    mesh.ask("kid", "Cook", parent="root")
+    mesh.ask("deep", "Baker", parent="kid", call="c")
+    mesh.say("deep", model_answered(), agent="Baker")
+    mesh.ask("other", "Chef")
+    mesh.say("other", model_asked())
+    for message, context in zip(mesh.messages, ("c", "d", "e", "e", "f", "f"), strict=True):
+        payload = message["payload"]
+        (payload["params"]["message"] if "params" in payload else payload["result"])["contextId"] = context
+    ask = mesh.told()
+    assert branches(ask, "c") == ["subtask_2"]
+    Ingest(ask.store).step([Correction("obs_word", "default", 1, "cli", "link", ask.task("other")["id"], ask.task("deep")["id"])])
+    assert branches(ask, "c") == ["subtask_3", "subtask_2"]
+    Ingest(ask.store).step([Correction("obs_other", "default", 2, "cli", "unlink", ask.task("kid")["id"], "")])
+    assert branches(ask, "c") == []
+    assert branches(ask, "d") == ["subtask_2", "subtask_1"]
+
+
+def branches(ask: Questions, context: str) -> list[str]:
+    return [call["branch"] for call in ask.calls(conversation=f"sam:context:{context}")["items"]]
 
 
 def test_feedback_may_come_before_its_task() -> None:
