@@ -439,6 +439,15 @@ def test_calls_to_a_model_stand_where_their_task_stands_whoever_moved_it() -> No
     assert branches(ask, "d") == ["subtask_2", "subtask_1"]
 
 
+def test_a_task_that_was_nobodys_before_somebody_gave_it_out_was_called_by_nobody() -> None:
+    mesh = Mesh()
+    mesh.say("t", model_answered(("c", "peer_Cook", {})))
+    mesh.ask("kid", "Cook", "at first")
+    mesh.ask("kid", "Cook", "and again", parent="t", call="c")
+    ask = mesh.told()
+    assert (parent_of(ask, "kid"), ask.tools("t")["items"][0]["spawned"]) == ((None,), [])
+
+
 def branches(ask: Questions, context: str) -> list[str]:
     return [call["branch"] for call in ask.calls(conversation=f"sam:context:{context}")["items"]]
 

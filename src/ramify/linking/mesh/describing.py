@@ -47,6 +47,7 @@ def put(world: World, task: Task, link: Link | None) -> None:
         link = structs.replace(link, via=kept.via, via_id=kept.via_id)
     elif kept is not None and kept.via_id:
         pairing.count(world, kept.via_id, task, there=False)
+        task.caller = ""
     circles.attach(world, task, link)
 
 
