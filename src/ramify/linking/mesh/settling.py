@@ -20,15 +20,18 @@ Told = list[tuple[Entry, MeshMessage]]
 def settle(world: World, read: Read, price: Price) -> None:
     again: dict[pairing.Bucket, None] = {}
     told: dict[str, None] = {}
-    while world.stirred:
-        place = next(iter(world.stirred))
-        stir = world.stirred.pop(place)
-        again |= dict.fromkeys(bring_up(world, *place, stir, read, price))
-        told[names.task_id(*place)] = None
-        if not world.stirred:
-            for task in circles.judge(world, told):
-                stirred(world, task.project, names.native_id(task))
-            told.clear()
+    while True:
+        while world.stirred:
+            place = next(iter(world.stirred))
+            stir = world.stirred.pop(place)
+            again |= dict.fromkeys(bring_up(world, *place, stir, read, price))
+            told[names.task_id(*place)] = None
+        moved = circles.judge(world, told)
+        if not moved:
+            break
+        told.clear()
+        for task in moved:
+            stirred(world, task.project, names.native_id(task))
     for bucket in sorted(again):
         pairing.pair(world, bucket)
 
@@ -80,7 +83,9 @@ def remember(world: World, work: Writing, told: Told, last: Entry) -> None:
 
 
 def follow(world: World) -> None:
-    """Calls to a model stand where their task does, which moves with those above it and with a person's word."""
+    """Calls to a model stand where their task does, which moves with those above it and with a person's word; what came
+    of a tool call does, too."""
+    pairing.settle(world)
     dirty = list(world.dirty.items())
     tasks = [row for _, row in dirty if isinstance(row, Task) and row.protocol == names.PROTOCOL and row.calls]
     moved = {task.id: task for task in tasks if load(world, task.id)[0].place != place_of(task)}
