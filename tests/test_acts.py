@@ -6,8 +6,10 @@ from ramify.acts import correction, preview
 from ramify.ingest import Ingest
 from ramify.model.ids import call_id, observation_id, opened_task_id
 from ramify.query.errors import BadQuestion
+from ramify.query.service import Questions
 from tests import story as stories
 from tests.linking.world_builder import Story, agent, report
+from tests.mesh_story import Mesh, model_answered, started, stored
 
 
 def task_of(name: str) -> str:
@@ -31,6 +33,22 @@ def test_a_task_is_not_its_own_parent() -> None:
     store, _ = story.told(story.seen[0])
     with pytest.raises(BadQuestion, match="own ancestor"):
         correction(store, "link", task_of("a"), task_of("a"))
+
+
+def test_a_meshs_call_takes_a_task_and_gives_it_back_also_where_nobody_saw_it_decided() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", started("c", "peer_Cook"))
+    mesh.ask("kid", "Cook")
+    mesh.say("kid", model_answered(), agent="Cook")
+    before = stories.rows(stored(mesh.observations(), 1000))
+    ingest = Ingest(stored(mesh.observations(), 1000))
+    ingest.step([correction(ingest.store, "link", "kid", "c")])
+    moved = Questions(ingest.store)
+    assert [(tool["call_id"], tool["spawned"]) for tool in moved.tools("t")["items"]] == [("c", [moved.task("kid")["id"]])]
+    ingest.step([correction(ingest.store, "withdraw", "kid")])
+    after = {place: row for place, row in stories.rows(moved.store).items() if not place.startswith("corrections/")}
+    assert stories.row_differences(before, after) == []
 
 
 def shop() -> Story:

@@ -63,7 +63,7 @@ def parent_named(store: Store, id: str) -> Task | ToolCall:
 
 def caller_of(store: Store, tool: ToolCall) -> Task:
     call = store.load("calls", tool.call)
-    task = store.load("tasks", call.task) if isinstance(call, Call) else None
+    task = store.load("tasks", tool.task or (call.task if isinstance(call, Call) else ""))
     if not isinstance(task, Task):
         raise BadQuestion(f"the tool call {tool.native!r} belongs to no known task")
     return task

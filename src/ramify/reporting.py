@@ -109,4 +109,5 @@ def settle(world: World, price: Price) -> Sequence[Unreadable]:
     joining.note_tasks(world)
     spans.settle(world, price)
     judging.settle(world)
+    settling.follow(world)
     return problems

@@ -1,11 +1,16 @@
 """Rules of a mesh, one small story each; `told` holds every answer to be the same in any order."""
 
+import random
 from typing import Any
 
 import pytest
 
+from ramify.ingest import Ingest
+from ramify.linking.mesh import names
+from ramify.model.observation import Correction
 from ramify.query.service import Questions
-from tests.mesh_story import Mesh, data, model_answered, model_asked, returned, started, task_object
+from tests import story
+from tests.mesh_story import Mesh, data, model_answered, model_asked, returned, started, stored, task_object
 
 
 def tools(ask: Questions, task: str) -> list[tuple[Any, ...]]:
@@ -415,6 +420,86 @@ def test_tasks_that_name_each_other_as_parents_are_judged_together() -> None:
     ask = mesh.told()
     assert [parent_of(ask, task)[1:2] for task in names] == [("root",), ("t1",), ("t2",)]
     assert [link["kind"] for link in ask.why("t3")["links"]] == ["spawned"]
+
+
+def test_calls_to_a_model_stand_where_their_task_stands_whoever_moved_it() -> None:
+    mesh = Mesh()
+    mesh.ask("root", "Chef")
+    mesh.ask("kid", "Cook", parent="root")
+    mesh.ask("deep", "Baker", parent="kid", call="c")
+    mesh.say("deep", model_answered(), agent="Baker")
+    mesh.ask("other", "Chef")
+    mesh.say("other", model_asked())
+    for message, context in zip(mesh.messages, ("c", "d", "e", "e", "f", "f"), strict=True):
+        payload = message["payload"]
+        (payload["params"]["message"] if "params" in payload else payload["result"])["contextId"] = context
+    ask = mesh.told()
+    assert branches(ask, "c") == ["subtask_2"]
+    Ingest(ask.store).step([Correction("obs_word", "default", 1, "cli", "link", ask.task("other")["id"], ask.task("deep")["id"])])
+    assert branches(ask, "c") == ["subtask_3", "subtask_2"]
+    Ingest(ask.store).step([Correction("obs_other", "default", 2, "cli", "unlink", ask.task("kid")["id"], "")])
+    assert branches(ask, "c") == []
+    assert branches(ask, "d") == ["subtask_2", "subtask_1"]
+
+
+def test_a_task_that_was_nobodys_before_somebody_gave_it_out_was_called_by_nobody() -> None:
+    mesh = Mesh()
+    mesh.say("t", model_answered(("c", "peer_Cook", {})))
+    mesh.ask("kid", "Cook", "at first")
+    mesh.ask("kid", "Cook", "and again", parent="t", call="c")
+    ask = mesh.told()
+    assert (parent_of(ask, "kid"), ask.tools("t")["items"][0]["spawned"]) == ((None,), [])
+
+
+def corrected(mesh: Mesh, *words: tuple[str, str, str]) -> Questions:
+    """What people said, before, between and after what the mesh said; each word is an act, a child and its parent."""
+    said = [
+        Correction(f"obs_{number}", "default", number, "cli", act, names.task_id("default", child), parent)
+        for number, (act, child, parent) in enumerate(words)
+    ]
+    seen = [*mesh.observations(), *said]
+    first = stored(seen, 1000)
+    for seed in range(12):
+        mixed = random.Random(seed).sample(seen, len(seen))
+        assert story.row_differences(story.rows(first), story.rows(stored(mixed, (1, 3, 7)[seed % 3]))) == []
+    return Questions(first)
+
+
+def test_a_persons_word_breaks_a_circle_before_any_rule_does() -> None:
+    mesh = Mesh()
+    mesh.ask("a", "Chef", parent="b")
+    mesh.ask("b", "Chef", parent="a")
+    mesh.ask("o", "Chef")
+    a, b, o = (names.task_id("default", id) for id in "abo")
+    told = {
+        (("unlink", "a", ""),): [None, "a", None],
+        (("unlink", "b", ""),): ["b", None, None],
+        (("link", "b", o),): ["b", "o", None],
+        (("link", "b", o), ("unlink", "b", "")): ["b", None, None],
+        (("link", "o", a),): ["b", None, "a"],
+        (("link", "o", a), ("link", "a", b), ("link", "b", o)): ["b", None, "a"],
+    }
+    for words, parents in told.items():
+        ask = corrected(mesh, *words)
+        assert [parent_of(ask, id)[1] if ask.task(id)["link"] else None for id in "abo"] == parents
+
+
+def test_what_came_of_a_call_is_what_a_person_says_came_of_it() -> None:
+    mesh = Mesh()
+    mesh.ask("t", "Chef")
+    mesh.say("t", model_answered(("c", "peer_Cook", {})))
+    mesh.ask("u", "Chef")
+    mesh.say("u", model_answered(("d", "peer_Cook", {})))
+    mesh.ask("kid", "Cook", parent="t", call="c")
+    ask = corrected(mesh, ("unlink", "kid", ""))
+    assert [ask.tools(id)["items"][0]["spawned"] for id in "tu"] == [[], []]
+    ask = corrected(mesh, ("link", "kid", names.tool_id("default", "u", "d", 1)))
+    assert [ask.tools(id)["items"][0]["spawned"] for id in "tu"] == [[], [ask.task("kid")["id"]]]
+    assert [one["id"] for one in ask.subtasks("d")["items"]] == [ask.task("kid")["id"]]
+
+
+def branches(ask: Questions, context: str) -> list[str]:
+    return [call["branch"] for call in ask.calls(conversation=f"sam:context:{context}")["items"]]
 
 
 def test_feedback_may_come_before_its_task() -> None:

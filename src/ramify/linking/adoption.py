@@ -16,7 +16,8 @@ FIRST_FEW = 8  # of a conversation's tasks by their time: a root is mostly among
 
 
 def put(world: World, task: Task, link: Link | None, order: int = 0) -> bool:
-    """Saves a task under the parent that was found. False: that would be a circle, so the link is not taken."""
+    """Saves a task under the parent that was found. False: that would be a circle, so the link is not taken. It
+    does not matter where a person's word counts."""
     task.found = link
     task.order = order or task.order
     new = world.task(task.id) is None
@@ -35,6 +36,14 @@ def again(world: World, id: str) -> None:
     if task is not None and task.protocol:
         _attach(world, task)
         _place(world, task, False)
+
+
+def detach(world: World, task: Task) -> None:
+    """Under nobody, whoever says otherwise, until it is put again."""
+    if task.parent:
+        world.unmark(key("kids", task.parent), 0, task.id)
+    _note_callers(world, task, None)
+    task.link, task.parent = None, ""
 
 
 def withdraw(world: World, task: Task) -> None:
@@ -81,8 +90,15 @@ def _attach(world: World, task: Task) -> bool:
             world.unmark(key("kids", task.parent), 0, task.id)
         if parent:
             world.mark(key("kids", parent), 0, task.id)
+    _note_callers(world, task, link)
     task.link, task.parent, task.kind = link, parent, "sub" if parent else "root"
     return taken
+
+
+def _note_callers(world: World, task: Task, link: Link | None) -> None:
+    for one in (task.link, link):
+        if one is not None and one.via_id:
+            world.called.setdefault(one.via_id, {})[task.id] = None
 
 
 def _chosen(world: World, task: Task) -> tuple[Link | None, bool]:
@@ -91,11 +107,11 @@ def _chosen(world: World, task: Task) -> tuple[Link | None, bool]:
     taken = found is None or not stands_under(world, found.parent, task.id)
     said = world.correction(task.id)
     if said is not None and said.act == "unlink":
-        return None, taken
+        return None, True
     if said is not None:
         link, _ = corrected.link_of(world, said)
         if link is not None and world.task(link.parent) and not stands_under(world, link.parent, task.id):
-            return link, taken
+            return link, True
     return found if taken else None, taken
 
 

@@ -96,6 +96,7 @@ class World:
         self.aliases: dict[str, str] = {}  # ids that root tasks had before a report told of their prompt
         self.lines_heard: dict[str, list[tuple[int, str]]] = {}  # connections that wait to be read, with their frames
         self.forgotten: list[str] = []  # observations that a bounded store lets go
+        self.called: dict[str, dict[str, None]] = {}  # tool calls of which other tasks may have come now, and which tasks
         self.stirred: dict[tuple[str, str], Stir] = {}  # tasks of a mesh of which something new was told
         self.spanned: list[SpanSeen | LogTold] = []  # spans that are put together when the batch is over
         self.respanned: dict[tuple[str, str], None] = {}  # spans that something else has met: project and place
@@ -208,6 +209,10 @@ class World:
     def corrected_under(self, parent: str) -> list[str]:
         """The children that people gave to a parent."""
         return sorted(child for child, above in self._parents().items() if above == parent)
+
+    def corrected(self) -> list[str]:
+        """All about whom people have said something."""
+        return sorted(self._parents())
 
     def correct(self, row: Correction) -> None:
         self._parents()[row.id] = row.parent

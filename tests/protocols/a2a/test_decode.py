@@ -136,6 +136,7 @@ def test_the_order_of_keys_and_the_kind_of_number_make_no_other_content() -> Non
         ("/tasks", None, "list", ""),
         ("/tasks/t/pushNotificationConfigs", {"url": "http://x"}, "", ""),
         ("/.well-known/agent-card.json", None, "card", ""),
+        ("/", {"jsonrpc": "2.0", "id": 1, "method": "agent/getAuthenticatedExtendedCard"}, "card", ""),
         ("/", {"method": "tasks/pushNotificationConfig/set", "params": {"taskId": "t"}}, "", ""),
     ],
 )

@@ -45,8 +45,6 @@ def put(world: World, task: Task, link: Link | None) -> None:
     kept = task.found
     if link is not None and kept is not None and kept.parent == link.parent:
         link = structs.replace(link, via=kept.via, via_id=kept.via_id)
-    elif kept is not None and kept.via_id:
-        pairing.count(world, kept.via_id, task, there=False)
     circles.attach(world, task, link)
 
 
@@ -122,7 +120,7 @@ def told_below(task: Task) -> tuple[str, str]:
 
 def tell_children(world: World, task: Task) -> None:
     below = [kid for _, kid in world.span(key("kids", task.id))]
-    for kid in (*below, *circles.refused(world, task.project)):
+    for kid in (*below, *circles.refused(world, task.project), *world.corrected()):
         child = world.task(kid)
         if child is not None and child.protocol == names.PROTOCOL and child.found is not None and child.found.parent == task.id != kid:
             stirred(world, task.project, names.native_id(child))

@@ -22,6 +22,10 @@ MILLISECOND = 1000  # requests carry no finer time
 
 def offered(world: World, before: ToolCall | None, after: ToolCall | None) -> set[Bucket]:
     """A call that changed, came or went; gives what must be paired again because of it."""
+    for id in {tool.id for tool in (before, after) if tool}:
+        world.called.setdefault(id, {})
+        for child in world.corrected_under(id) if before is None or after is None else ():
+            adoption.again(world, child)
     note(world, *(offer_marks(tool) if tool else set() for tool in (before, after)))
     return {bucket for tool in (before, after) if tool for bucket in tool_buckets(world, tool)}
 
@@ -132,22 +136,27 @@ def nearest(tools: list[ToolCall], kids: list[Task]) -> dict[str, ToolCall]:
 
 def attach(world: World, child: Task, tool: ToolCall | None) -> None:
     link = child.found
-    now, caller = (tool.id, tool.call) if tool is not None else ("", "")
-    if link is None or (link.via_id, child.caller) == (now, caller):
-        return
-    if link.via_id:
-        count(world, link.via_id, child, there=False)
-    if now:
-        count(world, now, child, there=True)
-    child.caller = caller
-    adoption.put(world, child, structs.replace(link, via=tool.native if tool is not None else "", via_id=now))
+    via, via_id = (tool.native, tool.id) if tool is not None else ("", "")
+    if link is not None and link.via_id != via_id:
+        adoption.put(world, child, structs.replace(link, via=via, via_id=via_id))
 
 
-def count(world: World, id: str, child: Task, there: bool) -> None:
-    tool = world.tool(id)
-    if tool is None:
-        return
-    kept = [kid for kid in tool.children if kid != child.id]
-    known = [row for kid in [*kept, *([child.id] if there else [])] if (row := world.task(kid))]
-    known.sort(key=lambda row: (row.opened, row.place, row.id))
-    world.save("tools", structs.replace(tool, children=tuple(row.id for row in known)))
+def settle(world: World) -> None:
+    """What came of a call is what stands under it in the end: a person may have said so, or otherwise."""
+    for id, moved in world.called.items():
+        tool = world.tool(id)
+        known = [kid for one in {*moved, *(tool.children if tool is not None else ())} if (kid := world.task(one)) is not None]
+        for kid in known:
+            name_caller(world, kid)
+        own = sorted((kid for kid in known if kid.link is not None and kid.link.via_id == id), key=lambda kid: (kid.opened, kid.place, kid.id))
+        children = tuple(kid.id for kid in own)
+        if tool is not None and tool.protocol == names.PROTOCOL and tool.children != children:
+            world.save("tools", structs.replace(tool, children=children))
+
+
+def name_caller(world: World, task: Task) -> None:
+    tool = world.tool(task.link.via_id) if task.link is not None else None
+    caller = tool.call if tool is not None else ""
+    if task.protocol == names.PROTOCOL and task.caller != caller:
+        task.caller = caller
+        world.save("tasks", task)

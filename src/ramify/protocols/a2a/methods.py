@@ -42,13 +42,13 @@ class Asked(Struct, frozen=True):
 
 def asked_of(path: str, body: Any, version: str = "") -> Asked:
     called = shape(body)
-    if isinstance(called.get("method"), str) and "params" in called:
+    if isinstance(called.get("method"), str) and ("params" in called or "jsonrpc" in called):
         return _by_method(called)
     return _by_path(path.split("?", 1)[0], called, version)
 
 
 def _by_method(called: Shape) -> Asked:
-    params = shape(called["params"])
+    params = shape(called.get("params"))
     method = METHODS.get(called["method"], "")
     if method not in SENDS:
         return Asked(method, text(params.get("id")))
