@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
-from ramify.model.observation import Observation
+from ramify.model.observation import Observation, Response
 from ramify.rebuild import rebuild
 from ramify.storage.sqlite import open_sqlite
 from tests import story
@@ -92,6 +93,25 @@ def test_deriving_everything_again_moves_nothing(way: Way, chance: Random, size:
     chance.shuffle(mixed)
     store, _ = story.told([tuple(mixed)], size)
     assert rebuild(store, Rules(), Prices(), False, lambda done, all: None)["moved"] == []
+
+
+def cut(seen: Observation, chance: Random) -> Observation:
+    """As a recorder has it that went away in the middle of an answer."""
+    if not isinstance(seen, Response) or not seen.body:
+        return seen
+    return structs.replace(seen, body=seen.body[: chance.randrange(len(seen.body))], outcome=chance.choice(("aborted", "complete")))
+
+
+@pytest.mark.parametrize("seed", range(EXAMPLES * 3))
+def test_answers_that_were_cut_on_the_wire_come_out_the_same_in_any_order(seed: int) -> None:
+    chance = Random(seed)
+    folder = chance.choice([path for path in FOLDERS if len(sources_of(path)) > 1])
+    sources = {"exchanges", *(source for source in sources_of(folder) if chance.random() < 0.6)}
+    left = [cut(one, chance) if chance.random() < 0.4 else one for one in seen_in((folder, tuple(sorted(sources)))) if chance.random() < 0.9]
+    mixed = left + chance.sample(left, len(left) // 3)
+    chance.shuffle(mixed)
+    found, _ = story.told([tuple(mixed)], chance.randint(1, 50))
+    assert story.row_differences(story.rows(story.told([tuple(left)])[0]), story.rows(found)) == []
 
 
 @pytest.mark.parametrize("seed", range(EXAMPLES * 3))

@@ -214,7 +214,7 @@ def _choose(world: World, candidates: list[Call], call: Call, chain: Chain, leng
     certainty = 1.0 if best == EXACT and parent.uses else CERTAINTY[best]
     evidence = tuple(seen for seen in (call.request, parent.request, parent.response) if seen)
     link = Link("continued", parent.id, "prefix-match", certainty, evidence=evidence, candidates=losers)
-    consumed = _leading(chain, length) if best in (EXACT, ALIKE, REPLACEMENT) else length
+    consumed = _leading(chain, length) if best in (EXACT, ALIKE, REPLACEMENT) or parent.lent else length
     return Verdict("continued", parent.id, link, consumed, length)
 
 

@@ -128,10 +128,10 @@ def answered(world: World, event: ModelAnswered, price: Price, version: str) -> 
     call.price_version = version if event.tokens else ""
     world.save("calls", call)
     if call.asked:
+        rollup.change(world, call, before_usage, 0)
         _note_helper(world, call)
         sighting.meet(world, call)
         joining.note_answer(world, call)
-        rollup.change(world, call, before_usage, 0)
         rollup.recount(world, first_attempt(call))
         if call.relation != "helper":
             offer(world, call, event.part)
