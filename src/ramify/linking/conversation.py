@@ -50,7 +50,11 @@ def before(one: Call, other: Call) -> bool:
     A thread goes on from something, however little of it was sent. As all rules look only at what was before, there
     is one outcome whatever came first, and nobody is its own ancestor.
     """
-    return (one.started, one.thread, one.atoms, one.id) < (other.started, other.thread, other.atoms, other.id)
+    return in_time(one) < in_time(other)
+
+
+def in_time(call: Call) -> tuple[int, bool, int, str]:
+    return call.started, call.thread, call.atoms, call.id
 
 
 def first_attempt(call: Call) -> str:
