@@ -84,13 +84,6 @@ def issue_again(world: World, call: Call, reported: Call) -> None:
         tool = world.tool(ids.tool_call_id(call.project, call.session, use.id))
         if tool is not None and part is not None and tool.call == reported.id and not is_lent(world, call, use.id):
             _own(world, call, tool, part, use)
-    for native in reported.uses:  # what the wire's own answer does not have, or has in another session
-        tool = world.tool(ids.tool_call_id(reported.project, reported.session, native))
-        if tool is not None and tool.call == reported.id:
-            was = toolcalls.remembered(tool)
-            toolcalls.disclaim(tool)
-            tell_again(world, tool)  # it may be known by what came back alone now
-            toolcalls.settle(world, was, tool)
 
 
 def _each_once(part: Part) -> list[Use]:

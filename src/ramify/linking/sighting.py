@@ -288,7 +288,7 @@ def join(world: World, seen: Call, wire: Call) -> None:
     if wire.relation != "helper":
         results.issue_again(world, wire, seen)
         lending.lend(world, seen, wire)
-        _tell_lent(world, seen, wire)
+        _tell_rest(world, seen, wire)
     task = world.task(seen.task)
     if task is not None and task.first == seen.id:
         task.first = wire.id
@@ -306,9 +306,9 @@ def join(world: World, seen: Call, wire: Call) -> None:
         world.recounted[conversation.id] = None
 
 
-def _tell_lent(world: World, seen: Call, wire: Call) -> None:
-    """Tool calls that the wire's own answer does not have, because it was cut, are those of the call all the same."""
+def _tell_rest(world: World, seen: Call, wire: Call) -> None:
+    """Tool calls that the wire's own answer does not have. If it was cut, they are the call's all the same."""
     for native in seen.uses:
         tool = world.tool(ids.tool_call_id(seen.project, seen.session, native))
-        if tool is not None and is_lent(world, wire, native):
+        if tool is not None and (tool.call == seen.id or is_lent(world, wire, native)):
             toolreports.tell_again(world, tool)
