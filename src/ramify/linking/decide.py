@@ -145,7 +145,7 @@ def answered(world: World, event: ModelAnswered, price: Price, version: str) -> 
 
 def _note_helper(world: World, call: Call) -> None:
     """A helper goes on from nothing and offers nothing; only a report may tell of it too."""
-    if call.relation == "helper" and call.session and call.message:
+    if call.relation == "helper" and call.message:
         world.add(key("message", call.project, call.message), call.started, call.id)
 
 

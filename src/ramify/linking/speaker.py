@@ -86,12 +86,20 @@ def name_wire(world: World, call: Call) -> None:
         agent = via = ""
     if (call.told_agent, call.told_via) == (agent, via):
         return
+    _note_agent(world, call, agent)
     _note_via(world, call, via)
     call.told_agent, call.told_via = agent, via
     world.save("calls", call)
     world.unplaced[call.id] = world.openings[call.id] = None
     if tool is not None:
         toolcalls.put_child(world, tool)
+
+
+def _note_agent(world: World, call: Call, agent: str) -> None:
+    """A tool call that names this agent later finds it, wherever it stands."""
+    for named, place in ((call.told_agent, world.unmark), (agent, world.mark)):
+        if named:
+            place(toolcalls.told_key(call.project, call.session, named), call.started, call.id)
 
 
 def _note_via(world: World, call: Call, via: str) -> None:

@@ -244,6 +244,8 @@ def _answered_before(claim: Call, earlier: list[Call], found: dict[str, Pairing]
     """The same opening again in one session, although it was answered."""
     for one in reversed(earlier):
         mine = found.get(one.id)
+        if one.told_agent != claim.told_agent:
+            continue  # reports know that somebody else answered the same words
         if mine is not None and claim.session and one.session == claim.session and mine.offer is None:
             return mine.attempt_of or one.id
     return ""
