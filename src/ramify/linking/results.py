@@ -159,6 +159,34 @@ def take(world: World, call: Call, chain: Chain, taken: Since | None) -> None:
         toolcalls.settle(world, was, tool)
 
 
+def leave(world: World, call: Call, chain: Chain) -> None:
+    """It brings nothing any more."""
+    for native in sorted(told(chain, new_since(world, call))):
+        tool = tool_of(world, call, native)
+        was = toolcalls.remembered(tool)
+        world.remove(tellers_of(tool), -call.started, call.id)
+        tell_again(world, tool)
+        toolcalls.settle(world, was, tool)
+
+
+def withdraw(world: World, call: Call) -> None:
+    """It asked for nothing any more: another that issued the same has it."""
+    for native in dict.fromkeys(call.uses):
+        issued = key("issued", call.project, call.session, native)
+        world.remove(issued, call.started, call.id)
+        tool = world.tool(ids.tool_call_id(call.project, call.session, native))
+        if tool is None or tool.call != call.id:
+            continue
+        was = toolcalls.remembered(tool)
+        toolcalls.disclaim(tool)
+        tell_again(world, tool)
+        toolcalls.settle(world, was, tool)
+        for other in world.calls_at(issued):
+            answered = world.loader.answered(other.response)
+            if answered is not None and answered.part is not None:
+                issue(world, other, answered.part)
+
+
 def tellers_of(tool: ToolCall) -> int:
     """The requests that bring its result, among the keys of its session."""
     return key("told", tool.project, tool.session, tool.id)

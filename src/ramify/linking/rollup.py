@@ -165,7 +165,7 @@ def last_active(call: Call) -> int:
 
 
 def is_steady(call: Call) -> bool:
-    return bool(call.session) and not call.parent_session
+    return bool(call.session) and not call.parent_session and not call.told_session
 
 
 def new_conversation(world: World, call: Call, id: str) -> Conversation:

@@ -180,6 +180,8 @@ def _settle(world: World, was: Call, call: Call) -> None:
         world.unplaced[wire.id] = None
         speaker.name_wire(world, wire)
         lending.lend(world, call, wire)
+        if was.session != call.session:
+            world.homeless[wire.id] = None
 
 
 def _tell_uses_again(world: World, call: Call) -> None:
@@ -281,6 +283,8 @@ def _doubt_uses(world: World, told: Call) -> None:
 
 
 def join(world: World, seen: Call, wire: Call) -> None:
+    if seen.session and not wire.session:
+        world.homeless[wire.id] = None
     seen.twin, wire.twin = wire.id, seen.id
     world.save("calls", seen)
     world.save("calls", wire)

@@ -95,6 +95,12 @@ def name_wire(world: World, call: Call) -> None:
         toolcalls.put_child(world, tool)
 
 
+def unname(world: World, call: Call) -> None:
+    _note_agent(world, call, "")
+    _note_via(world, call, "")
+    call.told_agent = call.told_via = ""
+
+
 def _note_agent(world: World, call: Call, agent: str) -> None:
     """A tool call that names this agent later finds it, wherever it stands."""
     for named, place in ((call.told_agent, world.unmark), (agent, world.mark)):
