@@ -371,3 +371,18 @@ def test_a_helper_without_a_session_is_the_one_that_was_reported() -> None:
     known = reported_beside(story, told).load("calls", ids.seen_call_id("default", "msg_a"))
     assert isinstance(known, Call)
     assert known.twin == call_of("a")
+
+
+def test_a_call_whose_result_names_another_agent_has_not_started_the_reported_one() -> None:
+    told = Transcript()
+    told.answer("msg_1", use("toolu_2", "Agent", prompt="look"), stop="tool_use")
+    told.answer("msg_b", use("toolu_4", "Bash", command="ls"), agent="a1", stop="tool_use")
+    told.result("toolu_1", note={"status": "completed", "prompt": "look", "agentId": "a1"})
+    told.result("toolu_2", note={"status": "completed", "prompt": "look", "agentId": "a2"})
+    story = Story()
+    story.now = 1.5
+    story.line(session=told.session).ask("b", "look", use("toolu_4"))
+    store = reported_beside(story, told)
+    second = tool(store, told.session, "toolu_2")
+    assert second is not None
+    assert second.child == ids.agent_task_id("default", told.session, "a2")
