@@ -7,6 +7,7 @@ from ramify.linking.conversation import before, in_time
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Conversation, Task
+from ramify.model.event import ENDED_EARLY
 from ramify.model.usage import NOTHING, Usage
 
 
@@ -307,7 +308,8 @@ def _set_last(task: Task, call: Call) -> None:
     """One of the client's own gives way to whichever comes."""
     task.last, task.last_started = call.id, 0 if call.utility else call.started
     unfinished = "tool_use" if call.relation == "seen" and call.uses else ""  # a report may leave out why it ended
-    task.last_status, task.last_stop, task.last_ended = call.status, call.stop_reason or unfinished, call.ended
+    status = "cut" if call.status == "error" and call.error == ENDED_EARLY else call.status
+    task.last_status, task.last_stop, task.last_ended = status, call.stop_reason or unfinished, call.ended
 
 
 def _refresh_end(world: World, call: Call) -> None:
