@@ -49,7 +49,7 @@ def asked(world: World, event: ModelCalled, price: Price) -> None:
     if known is None:
         world.is_new(call)
     enter(world, call, event.parts)
-    if call.message:
+    if call.message or call.request_id:
         sighting.meet(world, call)
         joining.note_answer(world, call)
     settle(world)
