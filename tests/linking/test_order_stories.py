@@ -386,3 +386,15 @@ def test_a_call_whose_result_names_another_agent_has_not_started_the_reported_on
     second = tool(store, told.session, "toolu_2")
     assert second is not None
     assert second.child == ids.agent_task_id("default", told.session, "a2")
+
+
+def test_an_opening_is_no_attempt_of_one_that_a_report_gives_to_an_agent() -> None:
+    told = Transcript()
+    story = Story()
+    one, two = story.line(session=told.session), story.line(session=told.session)
+    one.ask("a", "look", use("toolu_3"))
+    two.ask("b", "look", NOTHING)
+    told.answer("msg_a", use("toolu_3", "Bash", command="ls"), agent="a1", stop="tool_use")
+    known = reported_beside(story, told).load("calls", call_of("b"))
+    assert isinstance(known, Call)
+    assert known.attempt_of == ""

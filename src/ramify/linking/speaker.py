@@ -4,6 +4,7 @@ Such a name is a stand-in: it gives way to the agent's own id as soon as anybody
 """
 
 from ramify.linking import toolcalls
+from ramify.linking.conversation import later_alike
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Message
@@ -90,7 +91,9 @@ def name_wire(world: World, call: Call) -> None:
     _note_via(world, call, via)
     call.told_agent, call.told_via = agent, via
     world.save("calls", call)
-    world.unplaced[call.id] = world.openings[call.id] = None
+    world.unplaced[call.id] = None
+    for other in (call, *later_alike(world, call)):
+        world.openings[other.id] = None  # the same words are no attempt of another agent's
     if tool is not None:
         toolcalls.put_child(world, tool)
 
