@@ -14,7 +14,7 @@ from msgspec import structs
 
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
-from ramify.model.observation import Observation, Request, Response
+from ramify.model.observation import Observation, Record, Request, Response
 from ramify.rebuild import rebuild
 from ramify.storage.sqlite import open_sqlite
 from tests import story
@@ -129,6 +129,17 @@ def test_requests_that_lost_their_session_come_out_the_same_in_any_order(seed: i
     kept, lost = chance.choice((0.5, 0.8, 1)), chance.choice((0.3, 1))
     left = [anonymous(one) if chance.random() < lost else one for one in seen_in((folder, tuple(sorted(sources)))) if chance.random() < kept]
     same_in_any_order(left, chance)
+
+
+def test_a_cut_answer_that_a_copying_session_tells_too_keeps_its_tool_calls_in_any_order() -> None:
+    """Where two files tell of one answer, the one whose session the request names is the original."""
+    folder = next(path for path in FOLDERS if path.name == "fork-session")
+    request, answer = next(one for one in story.reports(folder, "exchanges") if any(b"message_start" in seen.body for seen in one if isinstance(seen, Response)))
+    assert isinstance(answer, Response)
+    message = answer.body.split(b'"id":"', 1)[1].split(b'"', 1)[0]
+    told = [one for one in seen_in((folder, ("transcripts",))) if isinstance(one, Record) and message in one.body and b'"tool_use","id"' in one.body]
+    for seed in range(20):
+        same_in_any_order([request, structs.replace(answer, body=answer.body[:1900], outcome="aborted"), *told], Random(seed))
 
 
 def same_in_any_order(left: list[Observation], chance: Random) -> None:

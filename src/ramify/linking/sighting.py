@@ -312,7 +312,7 @@ def join(world: World, seen: Call, wire: Call) -> None:
 
 def _tell_rest(world: World, seen: Call, wire: Call) -> None:
     """Tool calls that the wire's own answer does not have. If it was cut, they are the call's all the same."""
-    for native in seen.uses:
-        tool = world.tool(ids.tool_call_id(seen.project, seen.session, native))
+    for session, native in ((session, native) for session in sorted({seen.session, wire.session}) for native in seen.uses):
+        tool = world.tool(ids.tool_call_id(seen.project, session, native))
         if tool is not None and (tool.call == seen.id or is_lent(world, wire, native)):
             toolreports.tell_again(world, tool)

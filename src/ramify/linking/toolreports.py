@@ -103,7 +103,7 @@ def _show(world: World, tool: ToolCall, event: ModelAnswered, part: Part) -> Non
         return
     tool.shown, tool.shown_at, tool.shown_by = event.response, event.at or event.began, event.source
     call = world.call(ids.seen_call_id(tool.project, event.message or event.request_id))
-    asker = _asker(world, tool, call) if call is not None and call.session == tool.session else None
+    asker = _asker(world, tool, call) if call is not None else None
     if asker is None or not _is_told(world, tool):
         return
     tool.call, tool.opened = asker.id, event.at or event.began
@@ -116,8 +116,8 @@ def _asker(world: World, tool: ToolCall, call: Call) -> Call | None:
     """Where the wire has the same answer, its call, if the stream was cut before this; else that answer shows what it asked for itself."""
     wire = world.call(call.twin)
     if wire is None or wire.relation == "helper":
-        return call
-    return wire if is_lent(world, wire, tool.native) else None
+        return call if call.session == tool.session else None
+    return wire if wire.session == tool.session and is_lent(world, wire, tool.native) else None
 
 
 def _is_told(world: World, tool: ToolCall) -> bool:
