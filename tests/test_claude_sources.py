@@ -12,10 +12,11 @@ from ramify.app import Ramify
 from ramify.indexing import Indexer
 from ramify.ingest import Prices
 from ramify.linking.world import Rules
-from ramify.model.observation import Record
+from ramify.model.observation import Observation, Record, Response
 from ramify.rebuild import rebuild
 from tests import story
 from tests.claude_verdicts import differences
+from tests.test_claude_orders import anonymous
 
 FOLDERS = sorted((story.CASES / "claude").glob("*/"))
 MORE = sorted((story.CASES / "claude_more").glob("*/"))
@@ -41,6 +42,33 @@ def test_each_source_and_all_together(folder: Path, name: str, order: tuple[str,
     seen = [one for source in order for one in story.reports(folder, source)]
     _, questions = story.told(seen)
     assert differences(questions, truth, name) == []
+
+
+@pytest.mark.parametrize("outcome", ["aborted", "complete"])
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_answers_that_were_cut_on_the_wire_are_told_by_the_transcripts(folder: Path, outcome: str) -> None:
+    """A recorder that went away in the middle of them has less than the client had."""
+    truth = json.loads((folder / "expected.json").read_text())
+    wire = [tuple(_cut(one, outcome) for one in seen) for seen in story.reports(folder, "exchanges")]
+    _, questions = story.told([*wire, *story.reports(folder, "transcripts")])
+    assert differences(questions, truth, "all") == []
+
+
+def _cut(seen: Observation, outcome: Any) -> Observation:
+    if not isinstance(seen, Response) or b"message_start" not in seen.body:
+        return seen
+    return structs.replace(seen, body=seen.body[: max(600, len(seen.body) // 3)], outcome=outcome)
+
+
+@pytest.mark.parametrize("wire_first", [True, False])
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_requests_that_name_no_session_are_of_the_session_that_reports_them(folder: Path, wire_first: bool) -> None:
+    """A gateway between the client and us may take off all that it does not know."""
+    truth = json.loads((folder / "expected.json").read_text())
+    wire = [tuple(anonymous(one) for one in seen) for seen in story.reports(folder, "exchanges")]
+    told = story.reports(folder, "transcripts")
+    _, questions = story.told([*wire, *told] if wire_first else [*told, *wire])
+    assert differences(questions, truth, "all") == []
 
 
 # What one source of an old client does not tell, or tells in a way that is read wrongly: known, and not hidden.

@@ -1,5 +1,7 @@
 """Which call a request goes on from, where the plain cases do not show it."""
 
+import pytest
+
 from tests.linking.world_builder import LOST, Story, reminder, result, text, thinking, use
 
 
@@ -207,6 +209,19 @@ def test_equal_start_times_hide_no_parent() -> None:
     line.ask("c", "three", "3", at=5, took=0, parent="b", branch="main")
     line.ask("d", "four", "4", at=5, took=0, parent="c", branch="main", conversation="x")
     story.check()
+
+
+@pytest.mark.parametrize("names", ["abc", "bca", "cab"])
+def test_of_calls_with_one_start_time_the_longest_is_the_last(names: str) -> None:
+    """What the others asked for has come back by then: the task does not wait for it."""
+    one, two, three = names
+    story = Story()
+    line = story.line(session="s")
+    line.ask(one, "look", use("toolu_1"), at=5, took=0)
+    line.ask(two, result("toolu_1"), use("toolu_2"), at=5, took=0, parent=one)
+    line.ask(three, result("toolu_2"), "done", at=5, took=0, parent=two)
+    (task,) = story.check().tasks()["items"]
+    assert task["status"] == "completed"
 
 
 def test_a_person_may_say_the_word_quota() -> None:

@@ -8,11 +8,12 @@ from typing import Any
 from msgspec import structs
 
 from ramify.model import ids
-from ramify.model.entity import Conversation, ToolCall
+from ramify.model.entity import Call, Conversation, ToolCall
 from ramify.model.ids import observation_id
 from ramify.model.observation import Correction, Observation, Response
 from ramify.storage.sqlite import Sqlite
 from tests import story as stories
+from tests.linking.session_builder import Transcript
 from tests.linking.world_builder import (
     BEGIN,
     NOTHING,
@@ -24,6 +25,7 @@ from tests.linking.world_builder import (
     reminder,
     report,
     result,
+    text,
     use,
 )
 
@@ -337,3 +339,62 @@ def test_a_task_that_was_taken_off_its_call_is_numbered_by_itself() -> None:
     started(story, "r", "s").ask("c", "count")
     correct(story, task_of("c"), "")
     one_outcome(story)
+
+
+def reported_beside(story: Story, told: Transcript) -> Sqlite:
+    story.seen += [[one] for one in told.seen]
+    return one_outcome(story)
+
+
+def test_equal_openings_of_agents_that_only_reports_name_are_no_attempts() -> None:
+    """The request that names one of them may come last; neither the call that started them nor the other's report is there."""
+    told = Transcript()
+    story = Story()
+    one, two, main = (story.line(session=told.session) for _ in range(3))
+    one.ask("a", "look", use("toolu_3"))
+    two.ask("b", "look", use("toolu_4"))
+    main.messages = [{"role": "user", "content": "go"}, {"role": "assistant", "content": [agent("toolu_1", "look"), agent("toolu_2", "look")]}]
+    main.ask("c", [report("toolu_2", "a2")], "done")
+    told.answer("msg_b", use("toolu_4", "Bash", command="ls"), agent="a2", stop="tool_use")
+    store = reported_beside(story, told)
+    second = store.load("calls", call_of("b"))
+    assert isinstance(second, Call)
+    assert second.attempt_of == ""
+    assert second.task == ids.agent_task_id("default", told.session, "a2")
+
+
+def test_a_helper_without_a_session_is_the_one_that_was_reported() -> None:
+    told = Transcript()
+    story = Story()
+    story.line(tools=None, system="You are a file search specialist for the client.").ask("a", "Warmup", "Nothing.")
+    told.answer("msg_a", text("Nothing."), agent="a1")
+    known = reported_beside(story, told).load("calls", ids.seen_call_id("default", "msg_a"))
+    assert isinstance(known, Call)
+    assert known.twin == call_of("a")
+
+
+def test_a_call_whose_result_names_another_agent_has_not_started_the_reported_one() -> None:
+    told = Transcript()
+    told.answer("msg_1", use("toolu_2", "Agent", prompt="look"), stop="tool_use")
+    told.answer("msg_b", use("toolu_4", "Bash", command="ls"), agent="a1", stop="tool_use")
+    told.result("toolu_1", note={"status": "completed", "prompt": "look", "agentId": "a1"})
+    told.result("toolu_2", note={"status": "completed", "prompt": "look", "agentId": "a2"})
+    story = Story()
+    story.now = 1.5
+    story.line(session=told.session).ask("b", "look", use("toolu_4"))
+    store = reported_beside(story, told)
+    second = tool(store, told.session, "toolu_2")
+    assert second is not None
+    assert second.child == ids.agent_task_id("default", told.session, "a2")
+
+
+def test_an_opening_is_no_attempt_of_one_that_a_report_gives_to_an_agent() -> None:
+    told = Transcript()
+    story = Story()
+    one, two = story.line(session=told.session), story.line(session=told.session)
+    one.ask("a", "look", use("toolu_3"))
+    two.ask("b", "look", NOTHING)
+    told.answer("msg_a", use("toolu_3", "Bash", command="ls"), agent="a1", stop="tool_use")
+    known = reported_beside(story, told).load("calls", call_of("b"))
+    assert isinstance(known, Call)
+    assert known.attempt_of == ""

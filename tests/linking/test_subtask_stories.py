@@ -417,3 +417,16 @@ def test_equal_prompts_are_told_apart_by_the_type_of_agent_that_the_client_names
     assert [link["certainty"] for link in links] == [0.95, 0.95]
     reasons = {lost["rejected_because"] for link in links for lost in questions.why(questions.tool(link["via"])["spawned"][0])["candidates"]}
     assert reasons <= {"it asked for another type of agent", "taken: one offer, one child"}
+
+
+@pytest.mark.parametrize(("ending", "status"), [({"cut": "content_block_stop"}, "completed"), ({"http": 529}, "failed")])
+def test_a_caller_that_has_the_answer_knows_better_than_a_stream_that_was_cut(ending: dict[str, Any], status: str) -> None:
+    """Old clients report a failure as if it were an answer. But whoever recorded the stream may have gone away before its end."""
+    story = Story()
+    main, child = story.line(session="s"), story.line(session="s", agent="a1")
+    main.ask("a", "go", agent("toolu_1", "look"))
+    child.ask("b", "look", "I looked.", **ending)
+    main.ask("c", report("toolu_1", "a1", "I looked."), "done")
+    story.subtask("b", by="a", via="toolu_1")
+    questions = story.check()
+    assert questions.task("a1")["status"] == status

@@ -50,7 +50,11 @@ def before(one: Call, other: Call) -> bool:
     A thread goes on from something, however little of it was sent. As all rules look only at what was before, there
     is one outcome whatever came first, and nobody is its own ancestor.
     """
-    return (one.started, one.thread, one.atoms, one.id) < (other.started, other.thread, other.atoms, other.id)
+    return in_time(one) < in_time(other)
+
+
+def in_time(call: Call) -> tuple[int, bool, int, str]:
+    return call.started, call.thread, call.atoms, call.id
 
 
 def first_attempt(call: Call) -> str:
@@ -214,7 +218,7 @@ def _choose(world: World, candidates: list[Call], call: Call, chain: Chain, leng
     certainty = 1.0 if best == EXACT and parent.uses else CERTAINTY[best]
     evidence = tuple(seen for seen in (call.request, parent.request, parent.response) if seen)
     link = Link("continued", parent.id, "prefix-match", certainty, evidence=evidence, candidates=losers)
-    consumed = _leading(chain, length) if best in (EXACT, ALIKE, REPLACEMENT) else length
+    consumed = _leading(chain, length) if best in (EXACT, ALIKE, REPLACEMENT) or parent.lent else length
     return Verdict("continued", parent.id, link, consumed, length)
 
 

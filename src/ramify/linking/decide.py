@@ -6,17 +6,17 @@ known puts the calls that could be judged differently back on the agenda.
 
 from collections.abc import Callable
 
-from ramify.linking import adoption, results, rollup, sighting, summarised, trace
-from ramify.linking.compaction import offered_summaries
-from ramify.linking.conversation import any_waits, first_attempt
+from ramify.linking import adoption, rollup, sighting, summarised
+from ramify.linking.conversation import first_attempt
+from ramify.linking.entering import enter, note_helper, offer
 from ramify.linking.judging import settle
 from ramify.linking.otel import joining
-from ramify.linking.reading import put_answer_chain, read, wake_followers
-from ramify.linking.world import World, chain_key, children_of, key
+from ramify.linking.reading import put_answer_chain, wake_followers
+from ramify.linking.world import World, children_of, key
 from ramify.model import ids
-from ramify.model.entity import Answered, Call, Conversation
+from ramify.model.entity import Answered, Call
 from ramify.model.entity import Correction as CorrectionRow
-from ramify.model.event import ModelAnswered, ModelCalled, Part
+from ramify.model.event import ModelAnswered, ModelCalled
 from ramify.model.observation import Correction
 from ramify.model.prices import Tokens
 from ramify.model.usage import NOTHING, Usage
@@ -48,21 +48,8 @@ def asked(world: World, event: ModelCalled, price: Price) -> None:
     world.save("calls", call)
     if known is None:
         world.is_new(call)
-    conversation = world.conversation(ids.session_conversation_id(call.project, call.session)) if call.session else None
-    if conversation is not None and conversation.told:
-        world.silent[call.project, call.session] = None
-    _note_client(world, call)
-    trace.note(world, call)
-    joining.note_request(world, call)
-    if call.utility and call.utility != "compaction":
-        call.relation = "helper"
-        world.unplaced[call.id] = None
-    else:
-        read(world, call, world.read_chain(call, event.parts))
-        if call.response:
-            offer(world, call)
-    if call.message:
-        _note_helper(world, call)
+    enter(world, call, event.parts)
+    if call.message or call.request_id:
         sighting.meet(world, call)
         joining.note_answer(world, call)
     settle(world)
@@ -83,20 +70,6 @@ def _refuse_earlier_end(call: Call) -> None:
     """Clocks of two machines may disagree; nothing ends before it began."""
     if call.ended and call.ended < call.started:
         call.ended = call.started
-
-
-def _note_client(world: World, call: Call) -> None:
-    if not (call.session and call.agent):
-        return
-    from_session = ids.session_conversation_id(call.project, call.session)
-    row = world.conversation(from_session)
-    if row is None:
-        row = Conversation(from_session, call.project, call.session)
-    if not row.sends_agents:
-        row.sends_agents = True
-        world.save("conversations", row)
-        for _, ref in world.find(key("openings", call.project, call.session)):
-            world.openings[ref] = None
 
 
 def answered(world: World, event: ModelAnswered, price: Price, version: str) -> None:
@@ -128,10 +101,10 @@ def answered(world: World, event: ModelAnswered, price: Price, version: str) -> 
     call.price_version = version if event.tokens else ""
     world.save("calls", call)
     if call.asked:
-        _note_helper(world, call)
+        rollup.change(world, call, before_usage, 0)
+        note_helper(world, call)
         sighting.meet(world, call)
         joining.note_answer(world, call)
-        rollup.change(world, call, before_usage, 0)
         rollup.recount(world, first_attempt(call))
         if call.relation != "helper":
             offer(world, call, event.part)
@@ -141,12 +114,6 @@ def answered(world: World, event: ModelAnswered, price: Price, version: str) -> 
             if call.relation in ("opening", "agent"):  # whether it failed decides what it was
                 world.openings[call.id] = None
     settle(world)
-
-
-def _note_helper(world: World, call: Call) -> None:
-    """A helper goes on from nothing and offers nothing; only a report may tell of it too."""
-    if call.relation == "helper" and call.session and call.message:
-        world.add(key("message", call.project, call.message), call.started, call.id)
 
 
 def usage_of(event: ModelAnswered, call: Call, price: Price) -> Usage:
@@ -169,36 +136,6 @@ def usage_of(event: ModelAnswered, call: Call, price: Price) -> Usage:
             int(cost is None),
         )
     return total
-
-
-def offer(world: World, call: Call, part: Part | None = None) -> None:
-    """What an answer makes possible: continuations by id, sub-tasks by prompt, a line after a summary."""
-    if part is None:
-        seen = world.loader.answered(call.response)
-        part = seen.part if seen else None
-    world.prefetch(results.needs(world, call, part))
-    if call.after:
-        world.add(chain_key("after", call.after), call.started, call.id)
-    if call.message:
-        world.add(key("message", call.project, call.message), call.started, call.id)
-        for waiting in world.calls_at(key("waits-message", call.project, call.message)) if any_waits(world, call.project) else ():
-            world.agenda[waiting.id] = None
-    if part is None:
-        return
-    if call.utility == "compaction" or part.compaction or any("<summary>" in text.raw for text in part.texts):
-        _offer_summary(world, call, part)
-    results.issue(world, call, part)
-
-
-def _offer_summary(world: World, call: Call, part: Part) -> None:
-    found = offered_summaries(part)
-    call.summary = max(found, key=len, default="")[:100_000]
-    for summary in found:
-        world.add(key("summary", call.project, summary), call.started, call.id)
-    if call.utility == "compaction":
-        world.add(key("summaries", call.project, call.session, call.agent), call.started, call.id)
-    summarised.wake_waiting(world, call, found)
-    world.save("calls", call)
 
 
 def corrected(world: World, seen: Correction) -> None:

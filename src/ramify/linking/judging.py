@@ -8,6 +8,7 @@ from ramify.linking.attempts import earlier_attempt, place_again, set_attempt, w
 from ramify.linking.chain import Chain
 from ramify.linking.compaction import continued_summary
 from ramify.linking.conversation import Verdict, await_message, before, by_prefix, by_tool, first_attempt, stated
+from ramify.linking.homing import bring_home
 from ramify.linking.pairing import apply_pairing, put_claim, release
 from ramify.linking.place import place
 from ramify.linking.reading import read, wake_followers
@@ -26,7 +27,9 @@ LIMIT = 100_000  # judgements for one batch; more would mean that two rules disa
 
 def settle(world: World) -> None:
     for _ in range(LIMIT):
-        if world.agenda:
+        if world.homeless:
+            bring_home(world, _pop(world.homeless))
+        elif world.agenda:
             call = world.call(_pop(world.agenda))
             if call is not None and call.asked and call.relation not in ("helper", "seen"):
                 judge(world, call)

@@ -4,8 +4,9 @@ A call at the end of its task, which nearly every call is when it comes, goes on
 else happens puts the task in doubt, and then it is counted from its beginning, once for all that came together.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
+from ramify.linking.conversation import in_time
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Task
@@ -63,8 +64,6 @@ def count_again(world: World) -> None:
     world.recalled.clear()
 
 
-def _calls_of(world: World, task: str) -> Iterator[Call]:
-    for _, ref in world.span(key("in", task)):
-        call = world.call(ref)
-        if call is not None and any(call.signs):
-            yield call
+def _calls_of(world: World, task: str) -> list[Call]:
+    found = [call for _, ref in world.span(key("in", task)) if (call := world.call(ref)) is not None]
+    return sorted((call for call in found if any(call.signs)), key=in_time)

@@ -3,6 +3,7 @@
 from ramify.linking import delegated, toolcalls
 from ramify.linking.chain import Chain
 from ramify.linking.conversation import any_waits, before
+from ramify.linking.cut import is_lent
 from ramify.linking.toolcalls import tool_of
 from ramify.linking.world import World, key
 from ramify.model import ids
@@ -42,7 +43,8 @@ def issue(world: World, call: Call, part: Part) -> None:
         tool = tool_of(world, call, use.id)
         other = world.call(tool.call)
         # The first to ask has it, as some gateways count their ids from one; the wire knows more than a report of it.
-        if other is None or other.id == tool.guess or other.twin == call.id or not before(other, call):
+        first = other is None or other.id == tool.guess or other.twin == call.id or not before(other, call)
+        if first and not is_lent(world, call, use.id):
             _own(world, call, tool, part, use)
     for result in _served_elsewhere(part):
         _note_served(world, call, result)
@@ -80,14 +82,8 @@ def issue_again(world: World, call: Call, reported: Call) -> None:
     part = answered.part if answered else None
     for use in _each_once(part) if part is not None else ():
         tool = world.tool(ids.tool_call_id(call.project, call.session, use.id))
-        if tool is not None and part is not None and tool.call == reported.id:
+        if tool is not None and part is not None and tool.call == reported.id and not is_lent(world, call, use.id):
             _own(world, call, tool, part, use)
-    for native in reported.uses:  # what the wire's own answer does not have, or has in another session
-        tool = world.tool(ids.tool_call_id(reported.project, reported.session, native))
-        if tool is not None and tool.call == reported.id:
-            was = toolcalls.remembered(tool)
-            toolcalls.disclaim(tool)
-            toolcalls.settle(world, was, tool)
 
 
 def _each_once(part: Part) -> list[Use]:
@@ -161,6 +157,34 @@ def take(world: World, call: Call, chain: Chain, taken: Since | None) -> None:
         else:
             _tell(world, tool, call, new[native])
         toolcalls.settle(world, was, tool)
+
+
+def leave(world: World, call: Call, chain: Chain) -> None:
+    """It brings nothing any more."""
+    for native in sorted(told(chain, new_since(world, call))):
+        tool = tool_of(world, call, native)
+        was = toolcalls.remembered(tool)
+        world.remove(tellers_of(tool), -call.started, call.id)
+        tell_again(world, tool)
+        toolcalls.settle(world, was, tool)
+
+
+def withdraw(world: World, call: Call) -> None:
+    """It asked for nothing any more: another that issued the same has it."""
+    for native in dict.fromkeys(call.uses):
+        issued = key("issued", call.project, call.session, native)
+        world.remove(issued, call.started, call.id)
+        tool = world.tool(ids.tool_call_id(call.project, call.session, native))
+        if tool is None or tool.call != call.id:
+            continue
+        was = toolcalls.remembered(tool)
+        toolcalls.disclaim(tool)
+        tell_again(world, tool)
+        toolcalls.settle(world, was, tool)
+        for other in world.calls_at(issued):
+            answered = world.loader.answered(other.response)
+            if answered is not None and answered.part is not None:
+                issue(world, other, answered.part)
 
 
 def tellers_of(tool: ToolCall) -> int:

@@ -3,9 +3,11 @@
 from msgspec import structs
 
 from ramify.linking import adoption, corrected, loops, sessions, toolcalls
+from ramify.linking.conversation import before, in_time
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Conversation, Task
+from ramify.model.event import ENDED_EARLY
 from ramify.model.usage import NOTHING, Usage
 
 
@@ -164,7 +166,7 @@ def last_active(call: Call) -> int:
 
 
 def is_steady(call: Call) -> bool:
-    return bool(call.session) and not call.parent_session
+    return bool(call.session) and not call.parent_session and not call.told_session
 
 
 def new_conversation(world: World, call: Call, id: str) -> Conversation:
@@ -195,7 +197,8 @@ def _leave(world: World, call: Call, id: str) -> None:
     began = task.first == call.id or (bool(call.twin) and task.first == call.twin)  # the wire's own call may be another task's
     if began and task.id != ids.opened_task_id(call.id):
         earliest = world.span(key("in", id), limit=1)
-        task.first = earliest[0][1] if earliest else ""
+        same = [one for at, _ in earliest for _, ref in world.span(key("in", id), at, at) if (one := world.call(ref)) is not None]
+        task.first = min(same, key=in_time).id if same else ""
     if task.last == call.id:
         _set_last(task, _newest(world, id))
     world.save("tasks", task)
@@ -254,7 +257,7 @@ def _join(world: World, call: Call) -> None:
     task.calls += 1
     task.usage = task.usage + counted(call)
     task.tool_calls += len(call.uses)
-    newest = _is_newest(task, call)
+    newest = _is_newest(world, task, call)
     loops.join(world, task, call, newest)
     if newest:
         _set_last(task, call)
@@ -284,32 +287,34 @@ def _note_first(world: World, task: Task, call: Call) -> None:
     if agent and task.id == ids.agent_task_id(call.project, call.session, agent):
         task.kind, task.agent, task.session = "sub", agent, call.session
     first = world.call(task.first)
-    if first is None or first.task != task.id or (call.started, call.id) < (first.started, first.id):
+    if first is None or first.task != task.id or before(call, first):
         task.first = call.id
     world.retold[task.id] = None
 
 
-def _is_newest(task: Task, call: Call) -> bool:
-    return not call.utility and (call.started, call.id) >= (task.last_started, task.last)
+def _is_newest(world: World, task: Task, call: Call) -> bool:
+    last = world.call(task.last) if call.started == task.last_started else None
+    return not call.utility and (call.started >= task.last_started if last is None else in_time(call) >= in_time(last))
 
 
 def _newest(world: World, id: str) -> Call:
     """How a summary went, or another call that the client made for itself, says nothing of the task: only where there is no other."""
     calls = world.calls_at(key("in", id))
     own = [call for call in calls if not call.utility]
-    return (own or calls or [Call("", status="")])[-1]
+    return max(own or calls or [Call("", status="")], key=in_time)
 
 
 def _set_last(task: Task, call: Call) -> None:
     """One of the client's own gives way to whichever comes."""
     task.last, task.last_started = call.id, 0 if call.utility else call.started
     unfinished = "tool_use" if call.relation == "seen" and call.uses else ""  # a report may leave out why it ended
-    task.last_status, task.last_stop, task.last_ended = call.status, call.stop_reason or unfinished, call.ended
+    status = "cut" if call.status == "error" and call.error == ENDED_EARLY else call.status
+    task.last_status, task.last_stop, task.last_ended = status, call.stop_reason or unfinished, call.ended
 
 
 def _refresh_end(world: World, call: Call) -> None:
     task = world.task(call.task)
-    if task is not None and (task.last == call.id or _is_newest(task, call)):
+    if task is not None and (task.last == call.id or _is_newest(world, task, call)):
         _set_last(task, _newest(world, task.id) if call.utility else call)
         world.save("tasks", task)
     row = world.conversation(call.conversation)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from msgspec import structs
 
-from ramify.linking import loops, results, rollup, speaker, toolcalls, toolreports, turns, warmups
+from ramify.linking import lending, loops, results, rollup, speaker, toolcalls, toolreports, turns, warmups
 from ramify.linking.agents import wake_spawned
+from ramify.linking.cut import is_lent
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call
@@ -134,14 +135,10 @@ def _count(call: Call, event: ModelAnswered, price: Price) -> None:
     usage = Usage(
         1, tokens.input, tokens.output, tokens.cache_read, tokens.write_5m + tokens.write_1h, cost or 0, int(cost is None)
     )
-    if _weight(event.final, usage) > _weight(call.complete, call.usage):
+    if lending.weight(event.final, usage) > lending.weight(call.complete, call.usage):
         call.usage, call.complete = usage, event.final
     if "cost_nano" in call.details and call.usage != NOTHING:
         call.usage = structs.replace(call.usage, cost_nano=call.details["cost_nano"], unpriced=0)
-
-
-def _weight(final: bool, usage: Usage) -> tuple[bool, int, int, int, int, int]:
-    return final, usage.output, usage.input, usage.cache_read, usage.cache_write, usage.cost_nano
 
 
 # -- where it stands ---------------------------------------------------------------------------------------------------
@@ -182,6 +179,9 @@ def _settle(world: World, was: Call, call: Call) -> None:
     if wire := world.call(call.twin):
         world.unplaced[wire.id] = None
         speaker.name_wire(world, wire)
+        lending.lend(world, call, wire)
+        if was.session != call.session:
+            world.homeless[wire.id] = None
 
 
 def _tell_uses_again(world: World, call: Call) -> None:
@@ -227,10 +227,12 @@ def _find_wire(world: World, call: Call) -> None:
 
 def meet(world: World, wire: Call) -> None:
     """An answer came over the wire: has it been reported already?"""
-    if not wire.session or not world.find(key("reports-of", wire.project)):
+    if not world.find(key("reports-of", wire.project)):
         return  # nobody reports anything: nothing to look for
     meet_request(world, wire, None)
     known = world.call(wire.twin)
+    if known is not None:
+        lending.lend(world, known, wire)
     if not wire.message or (known is not None and known.message):
         return
     seen = world.call(ids.seen_call_id(wire.project, wire.message))
@@ -281,12 +283,16 @@ def _doubt_uses(world: World, told: Call) -> None:
 
 
 def join(world: World, seen: Call, wire: Call) -> None:
+    if seen.session and not wire.session:
+        world.homeless[wire.id] = None
     seen.twin, wire.twin = wire.id, seen.id
     world.save("calls", seen)
     world.save("calls", wire)
     _doubt_uses(world, seen)
     if wire.relation != "helper":
         results.issue_again(world, wire, seen)
+        lending.lend(world, seen, wire)
+        _tell_rest(world, seen, wire)
     task = world.task(seen.task)
     if task is not None and task.first == seen.id:
         task.first = wire.id
@@ -302,3 +308,11 @@ def join(world: World, seen: Call, wire: Call) -> None:
     conversation = world.conversation(turns.conversation_of(wire.project, wire.session))
     if conversation is not None and conversation.summed:
         world.recounted[conversation.id] = None
+
+
+def _tell_rest(world: World, seen: Call, wire: Call) -> None:
+    """Tool calls that the wire's own answer does not have. If it was cut, they are the call's all the same."""
+    for session, native in ((session, native) for session in sorted({seen.session, wire.session}) for native in seen.uses):
+        tool = world.tool(ids.tool_call_id(seen.project, session, native))
+        if tool is not None and (tool.call == seen.id or is_lent(world, wire, native)):
+            toolreports.tell_again(world, tool)

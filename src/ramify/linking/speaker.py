@@ -4,6 +4,7 @@ Such a name is a stand-in: it gives way to the agent's own id as soon as anybody
 """
 
 from ramify.linking import toolcalls
+from ramify.linking.conversation import later_alike
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Call, Message
@@ -86,12 +87,28 @@ def name_wire(world: World, call: Call) -> None:
         agent = via = ""
     if (call.told_agent, call.told_via) == (agent, via):
         return
+    _note_agent(world, call, agent)
     _note_via(world, call, via)
     call.told_agent, call.told_via = agent, via
     world.save("calls", call)
-    world.unplaced[call.id] = world.openings[call.id] = None
+    world.unplaced[call.id] = None
+    for other in (call, *later_alike(world, call)):
+        world.openings[other.id] = None  # the same words are no attempt of another agent's
     if tool is not None:
         toolcalls.put_child(world, tool)
+
+
+def unname(world: World, call: Call) -> None:
+    _note_agent(world, call, "")
+    _note_via(world, call, "")
+    call.told_agent = call.told_via = ""
+
+
+def _note_agent(world: World, call: Call, agent: str) -> None:
+    """A tool call that names this agent later finds it, wherever it stands."""
+    for named, place in ((call.told_agent, world.unmark), (agent, world.mark)):
+        if named:
+            place(toolcalls.told_key(call.project, call.session, named), call.started, call.id)
 
 
 def _note_via(world: World, call: Call, via: str) -> None:

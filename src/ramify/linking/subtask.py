@@ -161,7 +161,7 @@ def pair(
         _pair_exactly(claim, agents[claim.id], offers, found[claim.id], taken)
     retried: set[str] = set()
     for position, claim in enumerate(claims):
-        mine = found[claim.id]
+        mine, agent = found[claim.id], agents[claim.id]
         if mine.offer:
             continue
         earlier = [one for one in claims[:position] if _repeats(one, claim)]
@@ -171,7 +171,10 @@ def pair(
             mine.attempt_of = found[again.id].attempt_of or again.id
             continue
         if claim.id not in silent:
-            _pair_by_prompt(claim, offers, mine, taken, windows)
+            refused = {offer.tool.id: reason for offer in offers if (reason := _refusal(offer, claim, agent, taken, windows[claim.project]))}
+            _pair_by_prompt(claim, offers, mine, refused)
+            if mine.offer and not is_shared(mine.offer):
+                taken[mine.offer.tool.id] = claim.id
         if not mine.offer and claim.relation == "opening":
             mine.attempt_of = _answered_before(claim, earlier, found)
     return found
@@ -244,26 +247,25 @@ def _answered_before(claim: Call, earlier: list[Call], found: dict[str, Pairing]
     """The same opening again in one session, although it was answered."""
     for one in reversed(earlier):
         mine = found.get(one.id)
+        if one.told_agent != claim.told_agent:
+            continue  # reports know that somebody else answered the same words
         if mine is not None and claim.session and one.session == claim.session and mine.offer is None:
             return mine.attempt_of or one.id
     return ""
 
 
-def _pair_by_prompt(
-    claim: Call, offers: list[Offer], mine: Pairing, taken: dict[str, str], windows: dict[str, int]
-) -> None:
+def _pair_by_prompt(claim: Call, offers: list[Offer], mine: Pairing, refused: dict[str, str]) -> None:
     fitting = [offer for offer in offers if _fits(offer, claim)]
     if any(is_shared(offer) for offer in fitting):
         _pair_with_workflow(claim, [offer for offer in fitting if is_shared(offer)], mine)
         return
     lost: list[Candidate] = []
     for offer in sorted(fitting, key=lambda offer: (_is_of_other_type(offer, claim), offer.left < claim.started)):
-        reason = _refusal(offer, claim, taken, windows[claim.project])
+        reason = refused.get(offer.tool.id, "")
         if reason or mine.offer:
             lost.append(Candidate(offer.tool.id, "prompt-match", 0.5, reason or _preferred(offer, claim)))
         else:
             mine.offer = offer
-            taken[offer.tool.id] = claim.id
     mine.candidates = tuple(lost[:8])
     if mine.offer:
         mine.rule = "prompt-match"
@@ -314,7 +316,7 @@ def _fits(offer: Offer, claim: Call) -> bool:
     )
 
 
-def _refusal(offer: Offer, claim: Call, taken: dict[str, str], window: int) -> str:
+def _refusal(offer: Offer, claim: Call, agent: str, taken: dict[str, str], window: int) -> str:
     if offer.tool.id in taken:
         return "taken: one offer, one child"
     if not before(offer.caller, claim):
@@ -323,6 +325,6 @@ def _refusal(offer: Offer, claim: Call, taken: dict[str, str], window: int) -> s
         return "already answered when this began"
     if not claim.session and claim.started - offer.caller.started > window:
         return "outside the window for matches without a session"
-    if offer.tool.agent and claim.agent and offer.tool.agent != claim.agent:
+    if offer.tool.agent and agent and offer.tool.agent != agent:
         return "its result names another agent"
     return ""

@@ -6,6 +6,7 @@ Cumulative on both sides, so that a call which the client counted a turn later i
 from msgspec import structs
 
 from ramify.linking import rollup, turns
+from ramify.linking.conversation import FAILED
 from ramify.linking.world import FOREVER, World, key
 from ramify.model.entity import Call, Conversation, Report
 from ramify.model.event import UsageReported
@@ -72,8 +73,9 @@ def _beyond_calls(world: World, row: Conversation, every: list[Report]) -> dict[
 
 
 def _is_partly_seen(calls: list[Call]) -> bool:
-    """Where the wire shows every call that anybody reports, it shows the helpers too: nothing is missing."""
-    return not any(call.relation != "seen" for call in calls) or any(call.relation == "seen" for call in calls)
+    """Where the wire shows every call that anybody reports, and to its end, it shows the helpers too: nothing is missing."""
+    wire = [call for call in calls if call.relation != "seen"]
+    return not wire or len(wire) < len(calls) or any(call.message and call.status in FAILED for call in wire)
 
 
 def _total(told: Usage, base: Usage, report: Report, previous: Usage) -> tuple[Usage, Usage]:

@@ -140,7 +140,13 @@ def named_agent(world: World, tool: ToolCall) -> list[Call]:
         return []
     task = world.task(ids.agent_task_id(tool.project, tool.session, tool.agent))
     first = first_on_wire(world, task) if task else None
-    return [first] if first else []
+    told = [one for _, ref in world.span(told_key(tool.project, tool.session, tool.agent)) if (one := world.call(ref)) is not None]
+    return [*([first] if first else []), *told]
+
+
+def told_key(project: str, session: str, agent: str) -> int:
+    """Calls of clients that name no agent, by the one that a report names."""
+    return key("told-as", project, session, agent)
 
 
 def adopt(world: World, tool: ToolCall, task: str) -> None:

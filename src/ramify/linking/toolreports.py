@@ -1,9 +1,10 @@
 """What reports tell of a tool call: that it was asked for, what came back, which agent it started."""
 
 from ramify.linking import hooked, results, toolcalls
+from ramify.linking.cut import is_lent
 from ramify.linking.world import World, key
 from ramify.model import ids
-from ramify.model.entity import NamedAgent, Returned, ToolCall
+from ramify.model.entity import Call, NamedAgent, Returned, ToolCall
 from ramify.model.event import Event, ModelAnswered, Part, Scope, TaskReferred, ToolCalled, ToolReturned
 
 Telling = ModelAnswered | ToolCalled | ToolReturned | TaskReferred
@@ -75,8 +76,7 @@ def _forget(world: World, tool: ToolCall) -> None:
     tool.told = tool.closing = tool.told_agent = None
     tool.started, tool.asked_in, tool.asker = False, (), ""
     tool.named, tool.shown, tool.shown_at, tool.shown_by = False, "", 0, ""
-    owner = world.call(tool.call)
-    if owner is None or owner.relation == "seen":
+    if _is_told(world, tool):
         toolcalls.disclaim(tool)
 
 
@@ -102,15 +102,28 @@ def _show(world: World, tool: ToolCall, event: ModelAnswered, part: Part) -> Non
     if tool.shown and _order(tool.shown_by, tool.shown_at, tool.shown) <= _order(event.source, event.at or event.began, event.response):
         return
     tool.shown, tool.shown_at, tool.shown_by = event.response, event.at or event.began, event.source
-    owner = world.call(tool.call)
     call = world.call(ids.seen_call_id(tool.project, event.message or event.request_id))
-    wire = world.call(call.twin) if call else None
-    if call is None or call.session != tool.session or (wire is not None and wire.relation != "helper") or (owner is not None and owner.relation != "seen"):
+    asker = _asker(world, tool, call) if call is not None else None
+    if asker is None or not _is_told(world, tool):
         return
-    tool.call, tool.opened = call.id, event.at or event.began
-    if tool.guess == call.id:
+    tool.call, tool.opened = asker.id, event.at or event.began
+    if tool.guess == asker.id:
         tool.guess = ""  # it is known now
     results.describe(world, tool, part, next(use for use in part.uses if use.id == tool.native))
+
+
+def _asker(world: World, tool: ToolCall, call: Call) -> Call | None:
+    """Where the wire has the same answer, its call, if the stream was cut before this; else that answer shows what it asked for itself."""
+    wire = world.call(call.twin)
+    if wire is None or wire.relation == "helper":
+        return call if call.session == tool.session else None
+    return wire if wire.session == tool.session and is_lent(world, wire, tool.native) else None
+
+
+def _is_told(world: World, tool: ToolCall) -> bool:
+    """Nobody is known to have asked for it, or only reports say who."""
+    owner = world.call(tool.call)
+    return owner is None or owner.relation == "seen" or is_lent(world, owner, tool.native)
 
 
 def _order(source: str, at: int, observation: str) -> tuple[bool, int, str]:

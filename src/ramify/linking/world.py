@@ -83,6 +83,7 @@ class World:
 
     def begin(self) -> None:
         self.dirty: dict[tuple[str, str], Entity | None] = {}
+        self.homeless: dict[str, None] = {}  # calls without a session, or with one by a report, that a report may have another for
         self.agenda: dict[str, None] = {}
         self.openings: dict[str, None] = {}
         self.unplaced: dict[str, None] = {}

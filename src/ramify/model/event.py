@@ -6,6 +6,8 @@ from msgspec import Struct, field
 
 from ramify.model.prices import Tokens
 
+ENDED_EARLY = "the stream ended early"  # and nobody said why: whoever recorded it may have gone away
+
 
 class Atom(Struct, frozen=True, array_like=True):
     """The smallest thing that matters for identity: one block of one role in its normal form.

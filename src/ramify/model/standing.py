@@ -20,7 +20,7 @@ def task_status(task: Task | Sketch) -> str:
     match task.last_status:
         case "running":
             return "working"
-        case "error":
+        case "error" | "cut":  # a cut one may have come whole to the client, whose word counts then
             return "failed"
         case "aborted":
             return "canceled"

@@ -87,7 +87,8 @@ class Content:
     def use(self, tool: ToolCall, caller: Call | None) -> Block:
         if caller is None:
             return {}
-        return next((block for block in self.answer(caller).blocks if block.get("id") == tool.native), {})
+        shown = self.reported(tool)[0] if caller.lent else {}  # the wire may have half of its input
+        return shown or next((block for block in self.answer(caller).blocks if block.get("id") == tool.native), {})
 
     def server_result(self, tool: ToolCall, bringer: Call | None) -> Block:
         if bringer is None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ramify.linking.authorship import CALLER, HUMAN, MODEL, SUMMARY_ASKED, TOOL, Author, judge_part, system_pieces
-from ramify.model.entity import Call, Task
+from ramify.model.entity import Call, Message, Task
 from ramify.model.moment import iso
 from ramify.protocols.anthropic.normal import blocks_of, read_part
 from ramify.query.content import Block, Content, parse
@@ -21,9 +21,15 @@ def messages_of(content: Content, call: Call, task: Task | None) -> list[Shape]:
         for index, first, message in content.new_messages(call):
             found += _split(content, call, task, index, first, message)
     answer = content.answer(call)
-    if answer.blocks:
+    if answer.blocks and not (call.lent and _is_told(content, call)):
         found.append(_shape(call, f"{call.id}.a", "assistant", MODEL, task.id if task else "", answer.blocks, call.ended))
     return found
+
+
+def _is_told(content: Content, call: Call) -> bool:
+    """The wire has only the beginning of the answer: the report that says all of it is shown."""
+    rows = content.store.among("messages", "line", [call.task])
+    return any(isinstance(row, Message) and row.answer == call.message for row in rows)
 
 
 def _between(content: Content, call: Call, task: Task | None) -> list[Shape]:

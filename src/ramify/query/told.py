@@ -41,7 +41,7 @@ def units(store: Store, tasks: Sequence[str]) -> list[Unit]:
     """In the order in which they were said. What the wire answered itself is not asked of the reports."""
     rows = [row for row in store.among("messages", "line", list(tasks)) if isinstance(row, Message)]
     answered = {seen_call_id(row.project, row.answer) for row in rows if row.answer}
-    on_the_wire = {call.id for call in store.among("calls", "id", sorted(answered)) if isinstance(call, Call) and call.twin}
+    on_the_wire = {call.id for call in store.among("calls", "id", sorted(answered)) if isinstance(call, Call) and call.twin and not call.lent}
     again = _told_again(store, rows)
     found: dict[tuple[str, str], Unit] = {}
     for row in sorted(rows, key=lambda row: (row.at, row.position, row.id)):

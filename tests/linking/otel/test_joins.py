@@ -1,14 +1,17 @@
 """Spans together with what other protocols show: a task of A2A, a session of the Claude client."""
 
 import json
+from itertools import permutations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from ramify.capture.a2a.frame_file import read_frames
-from ramify.model.observation import Observation
+from ramify.model.observation import Observation, Response
 from ramify.protocols.otel.request import read_json
 from tests import story
+from tests.linking.world_builder import Story
 from tests.spans import BEGIN, CLIENT, TRACE, Told, agent, id_of, pairs, records, span, tool
 
 SESSION = "5e551011-0000-4000-8000-00000000000a"
@@ -81,3 +84,18 @@ def test_spans_of_a_program_that_the_clients_shell_ran_hang_under_its_task(clien
     script = world.questions.task(f"otel:span:{TRACE}-{id_of('script')}")
     root = next(task for task in world.questions.tasks(limit=0)["items"] if task["prompt"] == "Go")
     assert (script["link"]["rule"], script["link"]["parent"]) == ("traceparent", root["id"])
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))), ids=str)
+def test_a_request_that_failed_is_the_one_that_telemetry_tells_of(order: tuple[int, ...]) -> None:
+    """Its answer has no id of its own: whose it is, the id of the request says, whichever of its two sides was seen first."""
+    wire = Story()
+    wire.line(session=SESSION).ask("a", "Go", http=529)
+    request, refused = wire.seen[0]
+    assert isinstance(refused, Response)
+    refused = structs.replace(refused, headers=(*refused.headers, ("request-id", "req_1")))
+    (told,) = records([client("llm_request", "interaction", 20, request_id="req_1", success=False)], scope="com.anthropic.claude_code.tracing")
+    world = Told()
+    for at in order:
+        world.observe((request, refused, told)[at])
+    assert [call["status"] for call in world.questions.calls(limit=0)["items"]] == ["error"]

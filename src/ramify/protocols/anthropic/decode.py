@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from ramify.model.event import Event, ModelAnswered, ModelCalled, Part, Scope, Unreadable
+from ramify.model.event import ENDED_EARLY, Event, ModelAnswered, ModelCalled, Part, Scope, Unreadable
 from ramify.model.ids import digest
 from ramify.model.observation import Headers, Request, Response
 from ramify.protocols.anthropic import answer as answers
@@ -180,4 +180,4 @@ def outcome(seen: Response, answer: answers.Answer) -> tuple[str, str]:
         return "error", answer.error or seen.error or f"HTTP {seen.status}"
     if seen.outcome == "complete" and (answer.complete or "/count_tokens" in seen.path):
         return "ok", ""
-    return "error", seen.error or "the stream ended early"
+    return "error", seen.error or ENDED_EARLY
