@@ -153,10 +153,10 @@ class Call(Struct, array_like=True, gc=False):
     protocol: str = ""  # empty: Anthropic's wire, or a report about it
     details: dict[str, Any] = field(default_factory=dict)
     span: str = ""  # the span that it is, or inside which it was asked; trace first
-    lent: bool = False  # the wire has only the beginning of the answer, and a report more of it
-    told_session: bool = False  # its session is that of a report
     owner: str = ""  # the task that its span gives it to
     cuts: str = ""  # the root task that a person interrupted before the prompt that it brings
+    lent: bool = False  # the wire has only the beginning of the answer, and a report more of it
+    told_session: bool = False  # its session is that of a report
 
 
 class ToolCall(Struct, array_like=True, gc=False):
