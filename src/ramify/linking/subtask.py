@@ -171,8 +171,9 @@ def pair(
             mine.attempt_of = found[again.id].attempt_of or again.id
             continue
         if claim.id not in silent:
-            refused = {offer.tool.id: reason for offer in offers if (reason := _refusal(offer, claim, agent, taken, windows[claim.project]))}
-            _pair_by_prompt(claim, offers, mine, refused)
+            fitting = [offer for offer in offers if _fits(offer, claim)]
+            refused = {offer.tool.id: _refusal(offer, claim, agent, taken, windows[claim.project]) for offer in fitting}
+            _pair_by_prompt(claim, fitting, mine, refused)
             if mine.offer and not is_shared(mine.offer):
                 taken[mine.offer.tool.id] = claim.id
         if not mine.offer and claim.relation == "opening":
@@ -254,14 +255,13 @@ def _answered_before(claim: Call, earlier: list[Call], found: dict[str, Pairing]
     return ""
 
 
-def _pair_by_prompt(claim: Call, offers: list[Offer], mine: Pairing, refused: dict[str, str]) -> None:
-    fitting = [offer for offer in offers if _fits(offer, claim)]
+def _pair_by_prompt(claim: Call, fitting: list[Offer], mine: Pairing, refused: dict[str, str]) -> None:
     if any(is_shared(offer) for offer in fitting):
         _pair_with_workflow(claim, [offer for offer in fitting if is_shared(offer)], mine)
         return
     lost: list[Candidate] = []
     for offer in sorted(fitting, key=lambda offer: (_is_of_other_type(offer, claim), offer.left < claim.started)):
-        reason = refused.get(offer.tool.id, "")
+        reason = refused[offer.tool.id]
         if reason or mine.offer:
             lost.append(Candidate(offer.tool.id, "prompt-match", 0.5, reason or _preferred(offer, claim)))
         else:
