@@ -138,6 +138,12 @@ def limit(text: str) -> int:
     return int(text) if len(text) < MANY_DIGITS else 0
 
 
+def place(text: str) -> str:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"must be a place in the log, a whole number, not {text!r}")
+    return text
+
+
 def one_of(*words: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in words:
