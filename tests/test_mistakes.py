@@ -96,6 +96,12 @@ def test_an_ambiguous_id_lists_what_it_could_be(tmp_path: Path, store: str) -> N
     assert ramify(tmp_path, "show", candidates[0].split()[0], "--store", store).returncode == 0
 
 
+@pytest.mark.parametrize("command", ["tasks", "calls", "conversations", "operations", "events", "lint", "sql"])
+def test_a_limit_that_no_list_is_as_long_as_is_none(tmp_path: Path, store: str, command: str) -> None:
+    found = ramify(tmp_path, command, *(["SELECT 1"] if command == "sql" else []), "--limit", "9" * 30, "--store", store)
+    assert (found.returncode, "Traceback" in found.stderr) == (0, False), found.stderr
+
+
 # -- stores ------------------------------------------------------------------------------------------------------------
 
 

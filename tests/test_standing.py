@@ -52,7 +52,7 @@ def test_doctor_says_what_the_engine_says(engine: str, store: Store, monkeypatch
     Ingest(store).step(seen_stories()[:20])
     status, message = told_of(store, "engine")
     assert (status, bool(re.fullmatch(SAID[engine], message))) == ("ok", True), message
-    assert told_of(store, "search") == ("ok", "search knows the log but for 20 observations")
+    assert told_of(store, "search") == ("ok", "search knows the log but for 20 of 20 observations")
     monkeypatch.setattr("ramify.diagnosis.BEHIND", 19)
     assert told_of(store, "search") == ("warn", "20 observations of 20 cannot be searched yet")
     Indexer(store).catch_up()

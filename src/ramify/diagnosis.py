@@ -98,11 +98,11 @@ def _engine(store: Store) -> Iterator[Check]:
     said, wrong = described(about, taken), trouble(about)
     yield found("engine", "warn", f"{wrong[0]}: {said}", wrong[1]) if wrong else found("engine", "ok", said)
     if missing and not store.search.fed:
-        yield found("search", "ok", f"search knows the log but for {missing} observations, and stays so: the store is encrypted")
+        yield found("search", "ok", f"search knows the log but for {missing} of {store.seq()} observations, and stays so: the store is encrypted")
     elif missing > BEHIND:
         yield found("search", "warn", f"{missing} observations of {store.seq()} cannot be searched yet", "a server that runs goes on; without one: ramify serve")
     else:
-        yield found("search", "ok", f"search knows the log but for {missing} observations" if missing else "search knows the whole log")
+        yield found("search", "ok", f"search knows the log but for {missing} of {store.seq()} observations" if missing else "search knows the whole log")
 
 
 def _rows(store: Store) -> Iterator[Check]:

@@ -230,3 +230,20 @@ def test_an_operation_of_two_sessions_is_opened_as_the_one_whose_event_was_read(
     events.first.locator("summary").click()
     events.first.get_by_role("link", name="its operation").click()
     person.sees("1 agent: 1 pending, 1 event")
+
+
+def test_a_conversation_of_many_prompts_shows_the_newest_and_loads_no_more(server: World, person: Person) -> None:
+    events = [{"eventType": "protocol_request", "operationId": f"op_{at}", "agentId": "agent_x", "taskType": "get_products"} for at in range(70)]
+    post(server, *events)
+    server.settle()
+    conversation = server.served.questions.conversations()["items"][0]["id"]
+    asked: set[str] = set()
+    person.page.on("request", lambda request: asked.add(request.url) if "/events" in request.url else None)
+    person.opens(f"{server.url}/conversation/{conversation}")
+    told = person.page.locator(".told")
+    expect(told).to_have_count(60)
+    expect(told.first).to_contain_text("asked")  # its request, though nobody gave it an id
+    assert len([url for url in asked if "/tasks/" in url]) == 60
+    person.page.get_by_role("button", name="Show 10 earlier prompts").click()
+    expect(told).to_have_count(70)
+    expect(person.page.get_by_text("Its prompt was not seen")).to_have_count(0)

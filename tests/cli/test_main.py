@@ -76,6 +76,7 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str], comma
         (["stats", "extra"], "ramify stats does not expect 'extra' — see ramify stats --help"),
         (["tasks", "--limit", "-1"], "ramify: --limit must be a number, 0 for all, not '-1' — see ramify tasks --help"),
         (["tasks", "--limit", "x"], "ramify: --limit must be a number, 0 for all, not 'x' — see ramify tasks --help"),
+        (["tail", "--since", "-5"], "ramify: --since must be a place in the log, a whole number, not '-5' — see ramify tail --help"),
         (["calls", "--kind", "x"], "ramify: --kind must be one of main, subagent, utility, not 'x' — see ramify calls --help"),
         (["serve", "--port", "abc"],
          "ramify: port must be a number from 1 to 65535, not 'abc' — it was set by --port; for example --port 9000"),

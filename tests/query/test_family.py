@@ -1,8 +1,10 @@
 """Ancestors and descendants: who stands under whom, however the question is asked."""
 
+import sys
+
 from ramify.model.entity import Task
 from ramify.model.usage import Usage
-from ramify.query.family import ancestry, descend, tree_usage
+from ramify.query.family import ancestry, descend, flat, tree_usage
 from ramify.query.service import Questions
 from ramify.storage.base import Changes
 from ramify.storage.sqlite import Sqlite, open_sqlite
@@ -43,6 +45,17 @@ def test_a_list_counts_sub_tasks_as_a_single_question_does() -> None:
         alone = questions.task(id)
         assert (task["subtasks"], task["tree_usage"]) == (alone["subtasks"], alone["tree_usage"])
     assert listed["task_top"]["tree_usage"]["input"] == 3
+
+
+def test_a_tree_of_any_depth_is_told_as_a_list() -> None:
+    depth = 2 * sys.getrecursionlimit()
+    chain = {f"task_{at}": f"task_{at - 1}" if at else "" for at in range(depth)}
+    store, tasks = stored(**chain)
+    assert [task.id for task in flat(descend(store, [tasks["task_0"]]), "task_0")] == list(chain)[1:]
+    questions = Questions(store)
+    assert questions.subtasks("task_0", tree=True, limit=0)["items"][-1]["depth"] == depth - 1
+    assert questions.tools("task_0", tree=True)["items"] == []
+    assert questions.task("task_0")["tree_usage"]["calls"] == depth
 
 
 def test_a_cycle_ends_where_it_closes() -> None:

@@ -1,6 +1,7 @@
 """Filtered lists answer what looking at every row would, page by page, on every list."""
 
 import re
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from bench.filler import rows
 from ramify.ingest import Ingest
 from ramify.model.entity import Entity, Task
 from ramify.query import lists
-from ramify.query.errors import NotFound
+from ramify.query.errors import BadQuestion, NotFound
 from ramify.query.filter import BadFilter
 from ramify.query.service import Questions
 from ramify.storage import sifting
@@ -241,3 +242,26 @@ def test_no_list_reads_a_table_without_an_index(table: str, filter: str, index: 
     getattr(Questions(store), table)(filter=filter)
     assert any(index in plan for plan in plans), plans
     assert not [plan for plan in plans if plan.startswith("SCAN") and "USING" not in plan and "SCAN counted" not in plan and "CONSTANT" not in plan], plans
+
+
+@pytest.mark.parametrize("cursor", ["x", "", "=", "9" * 60 + " x", "9" * 5000 + " 1", "٣ 1", "1 \0", "1"])
+def test_a_cursor_of_no_list_is_refused(questions: Questions, cursor: str) -> None:
+    made = urlsafe_b64encode(cursor.encode()).decode()
+    for ask in (questions.tasks, questions.calls, questions.conversations, questions.operations):
+        with pytest.raises(BadQuestion, match="is no cursor of this list"):
+            ask(cursor=made)
+
+
+@pytest.mark.parametrize("cursor", ["1 ²", "1 ٣", "1 " + "9" * 5000, "-1 0", "1 x"])
+def test_a_cursor_that_is_no_place_in_a_list_is_refused(questions: Questions, cursor: str) -> None:
+    made = urlsafe_b64encode(cursor.encode()).decode()
+    task = questions.tasks(limit=1)["items"][0]["id"]
+    for ask in (questions.subtasks, questions.tools, questions.reasoning, questions.messages, questions.artifacts):
+        with pytest.raises(BadQuestion, match="is no cursor of this list"):
+            ask(task, cursor=made)
+
+
+@pytest.mark.parametrize("cursor", ["²", "٣", "9" * 60, "-1", ""])
+def test_a_cursor_that_no_search_gave_is_refused(questions: Questions, cursor: str) -> None:
+    with pytest.raises(BadQuestion, match="is no cursor of this list"):
+        questions.search("paint", limit=5, cursor=cursor)

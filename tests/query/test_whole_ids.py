@@ -33,6 +33,8 @@ def test_an_operation_is_asked_like_a_task() -> None:
     assert {one["task"] for one in ask.artifacts(operation, limit=0)["items"]} <= named
     under = {child["id"] for task in ask.tree(operation)["roots"] for child in task["children"]}
     assert {task["id"] for task in ask.subtasks(operation, limit=0)["items"]} == under
+    with pytest.raises(NotFound, match="is an operation, not a task"):
+        ask.why(operation)
 
 
 def test_what_nothing_is_called_is_not_found_by_its_first_name() -> None:

@@ -1,6 +1,7 @@
 """A small server with hand-made answers: enough to try errors, guard and live feed on a real socket."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -55,7 +56,10 @@ class HandMade(Questions):
         return {"id": id, "title": "x" * 5000}
 
     def tree(self, id: str) -> Answer:
-        return {"asked": "tree", "id": id}
+        tree: Answer = {"asked": "tree", "id": id}
+        for _ in range(sys.getrecursionlimit() if id == "deep" else 0):
+            tree = {"children": [tree]}
+        return tree
 
     def skeleton(self, id: str) -> Answer:
         return {"asked": "skeleton", "id": id}

@@ -32,6 +32,12 @@ async def test_a_mistake_of_the_asker_is_explained(id: str, status: int, code: s
     assert answer["error"]["hint"]
 
 
+async def test_a_tree_that_is_too_deep_to_be_nested_says_how_else_it_is_told() -> None:
+    status, answer = await asked("/api/tasks/deep/tree")
+    assert (status, answer["error"]["code"]) == (400, "bad_request")
+    assert "shape=skeleton" in answer["error"]["hint"]
+
+
 async def test_an_ambiguous_id_lists_what_it_fits() -> None:
     _, answer = await asked("/api/tasks/twice")
     assert answer["error"]["candidates"] == [{"id": "task_a"}, {"id": "task_b"}]

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ramify.cli.safe_text import as_json, one_line, paragraphs
+from ramify.model.mistake import UserMistake
 from ramify.model.steering import BUT_BREAKS
 
 WIDTH_OF_A_PIPE = 140  # nobody's window: wide enough to cut little, narrow enough to read in a log
@@ -48,7 +49,12 @@ class Output:
 
     def document(self, document: Any) -> None:
         """The machine's answer; indented where a person looks on."""
-        sys.stdout.write(as_json(document, 2 if sys.stdout.isatty() else None) + "\n")
+        try:
+            text = as_json(document, 2 if sys.stdout.isatty() else None)
+        except RecursionError:
+            hint = "ramify subtasks ID --tree --json has a tree of any depth, as a list"
+            raise UserMistake("the answer is nested deeper than JSON can be written", hint) from None
+        sys.stdout.write(text + "\n")
 
     def line_of_json(self, place: dict[str, Any], body: str) -> None:
         """One event of a stream, at once: whoever reads a pipe wants it now."""

@@ -44,6 +44,7 @@ REPEATED: dict[Callable[[str], object], dict[str, Any]] = {
     read_asked: {"action": "append"},
 }
 SHIELD = "\0"
+MANY_DIGITS = 10  # of a number that no list is as long as, and that not every engine can hold
 DENIED = re.compile(r'-(?:[A-Za-z_]+(?::|[<>=])|"|[^\W\d_]{3})')
 NAMED_AS = {"store": "URL", "project": "NAME", "token": "TEXT", "prices": "FILE", "zone": "ZONE"}
 
@@ -134,7 +135,13 @@ def add_tree(parser: Parser) -> None:
 def limit(text: str) -> int:
     if not text.isascii() or not text.isdigit():
         raise argparse.ArgumentTypeError(f"must be a number, 0 for all, not {text!r}")
-    return int(text)
+    return int(text) if len(text) < MANY_DIGITS else 0
+
+
+def place(text: str) -> str:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"must be a place in the log, a whole number, not {text!r}")
+    return text
 
 
 def one_of(*words: str) -> Callable[[str], str]:

@@ -14,7 +14,7 @@ from rich.text import Text
 from ramify.cli.client import Event, Server, Unreachable
 from ramify.cli.draw_change import changes_of, draw_change
 from ramify.cli.draw_tree import draw_tree, summary
-from ramify.cli.parser import Parser, add_color, add_settings
+from ramify.cli.parser import Parser, add_color, add_settings, place
 from ramify.cli.session import Part, Session
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
@@ -25,7 +25,7 @@ NO_SERVER = "start one with ramify serve, or name another with --host and --port
 def tail_options(parser: Parser) -> None:
     add_settings(parser, "store", "address")
     parser.add_argument("--tree", metavar="ID", help="draw this task's tree, again at every change")
-    parser.add_argument("--since", metavar="SEQ", help="begin after this place in the log instead of now")
+    parser.add_argument("--since", type=place, metavar="SEQ", help="begin after this place in the log instead of now")
     parser.add_argument("--json", action="store_true", help="one JSON document a line, as the server sends them")
     add_color(parser)
 

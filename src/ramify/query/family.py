@@ -75,11 +75,22 @@ def unattached(store: Store, tasks: list[Task], roots: list[Task]) -> list[Task]
     known = {task.id for task in store.among("tasks", "id", sorted({task.parent for task in tasks if task.parent}))}
     found = [task for task in tasks if task.id not in reached and task.parent not in known]
     reached |= {task.id for task in found} | {task.id for under in gathered(store, found).values() for task in under}
+    here = {"", *(task.id for task in tasks)}
     for task in tasks:  # what remains goes round in a circle: the oldest of it stands for it
-        own = not task.parent or task.parent in {other.id for other in tasks}
-        if task.id not in reached and own:
+        if task.id not in reached and task.parent in here:
             found.append(task)
             reached |= {task.id} | {one.id for under in gathered(store, [task]).values() for one in under}
+    return found
+
+
+def flat(family: Mapping[str, Sequence[Task]], root: str) -> list[Task]:
+    """All that is under it in pre-order: each task before its children."""
+    found: list[Task] = []
+    waiting = list(reversed(family.get(root, [])))
+    while waiting:
+        task = waiting.pop()
+        found.append(task)
+        waiting += reversed(family.get(task.id, []))
     return found
 
 
@@ -118,10 +129,10 @@ def ancestry(store: Store, tasks: Iterable[Task]) -> dict[str, list[str]]:
         wanted = {task.parent for task in found if task.parent} - set(known)
     paths: dict[str, list[str]] = {}
     for id in known:
-        path: list[str] = []
+        path: dict[str, None] = {}
         parent = known[id].parent
         while parent and parent in known and parent not in path and parent != id:
-            path.append(parent)
+            path[parent] = None
             parent = known[parent].parent
-        paths[id] = path
+        paths[id] = list(path)
     return paths

@@ -16,6 +16,7 @@ from ramify.query.errors import BadQuestion
 from ramify.query.filter import BadFilter, Filter, Said, read_filter
 from ramify.query.lists import KEPT_IN, clock, finding, quoted
 from ramify.query.meaning import ORDER, meaning
+from ramify.query.paging import OFFSET, no_cursor
 from ramify.storage.base import Ask, Store, Test, Words
 
 BEFORE, LENGTH = 30, 200  # the words that were found stand near the beginning, where a narrow column still shows them
@@ -27,8 +28,8 @@ BATCH, MOST = 400, 8000  # hits that are looked at together, and for one page at
 def search(store: Store, text: str, limit: int, cursor: str | None) -> dict[str, Any]:
     """Words, among which filters may stand; those are about the call, or the task, in which the words were said."""
     wanted = Narrowed(store, read_filter(text))
-    if cursor is not None and not cursor.isdigit():
-        raise BadQuestion(f"{cursor!r} is no cursor: use the value of 'next' of the page before")
+    if cursor is not None and not OFFSET.fullmatch(cursor):
+        raise no_cursor(cursor)
     hits, looked, after = wanted.hits(limit, int(cursor) if cursor else None)
     content = Content(store)
     rows = store.among("calls", "id", list({words.call for _, words in hits if words.side not in KEPT_IN}))

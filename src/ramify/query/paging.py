@@ -1,11 +1,14 @@
 """Pages of lists: a cursor names the row that a page ended with, or a place in a list that is made anew."""
 
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any
 
 from ramify.query.errors import BadQuestion
 
 ALL = 1_000_000_000
+PLACE = re.compile(r"(-?[0-9]{1,18}) ([^\0]*)")  # a number that every engine can hold, and an id
+OFFSET = re.compile(r"[0-9]{1,18}")
 
 
 def cut(items: list[Any], limit: int, cursor: str | None) -> tuple[list[Any], str | None]:
@@ -22,10 +25,12 @@ def read_cursor(cursor: str | None) -> tuple[int, str] | None:
     if cursor is None:
         return None
     try:
-        at, id = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode().split(" ", 1)
-        return int(at), id
+        found = PLACE.fullmatch(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode())
     except ValueError:
-        raise BadQuestion(f"{cursor!r} is no cursor: use the value of 'next' of the page before") from None
+        found = None
+    if found is None:
+        raise no_cursor(cursor)
+    return int(found[1]), found[2]
 
 
 def write_place(index: int, offset: int) -> str:
@@ -34,8 +39,12 @@ def write_place(index: int, offset: int) -> str:
 
 def read_place(cursor: str | None) -> tuple[int, int]:
     place = read_cursor(cursor)
-    if place is None:
+    if cursor is None or place is None:
         return 0, 0
-    if not place[1].isdigit() or place[0] < 0:
-        raise BadQuestion(f"{cursor!r} is no cursor of this list: use the value of 'next' of the page before")
+    if not OFFSET.fullmatch(place[1]) or place[0] < 0:
+        raise no_cursor(cursor)
     return place[0], int(place[1])
+
+
+def no_cursor(cursor: str) -> BadQuestion:
+    return BadQuestion(f"{cursor[:40]!r} is no cursor of this list: use the value of 'next' of the page before")

@@ -29,7 +29,8 @@ def resolve(store: Store, id: str, tables: tuple[str, ...] = ("tasks", "conversa
     table, row = rows[0]
     if table not in tables:
         wanted = " or ".join(NAMES[one] for one in tables)
-        raise NotFound(f"{id!r} is a {NAMES[table]}, not a {wanted}", f"ramify {SHOWN_BY[table]} {row.id} leads to its tasks")
+        article = "an" if NAMES[table][0] in "aeiou" else "a"
+        raise NotFound(f"{id!r} is {article} {NAMES[table]}, not a {wanted}", f"ramify {SHOWN_BY[table]} {row.id} leads to its tasks")
     return table, row
 
 

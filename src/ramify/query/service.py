@@ -226,7 +226,7 @@ class Questions:
             direct = [child for child in direct if child.caller == row.id]
         elif isinstance(row, ToolCall):
             direct = [child for child in direct if child.id == row.child or child.id in row.children]
-        found = [one for child in direct for one in (child, *_flat(under, child.id))] if tree else direct
+        found = [one for child in direct for one in (child, *family.flat(under, child.id))] if tree else direct
         page, after = cut(found, limit, cursor)
         return {"items": task_shapes(store, page, self.patience, under), "next": after}
 
@@ -235,7 +235,7 @@ class Questions:
         tops = [task for task in tasks if task.kind == "root"] if isinstance(row, Conversation) else tasks
         under = family.descend(self.store, tops)
         direct = [child for task in tops for child in under.get(task.id, [])]
-        found = [one for child in direct for one in (child, *_flat(under, child.id))] if tree else direct
+        found = [one for child in direct for one in (child, *family.flat(under, child.id))] if tree else direct
         page, after = cut(list({one.id: one for one in found}.values()), limit, cursor)
         return {"items": task_shapes(self.store, page, self.patience, under), "next": after}
 
@@ -321,7 +321,7 @@ class Questions:
         assert isinstance(row, Task | Operation)
         tasks = [row] if isinstance(row, Task) else operations.tasks_of(self.store, row)
         under = family.gathered(self.store, tasks) if tree else {}
-        return list(dict.fromkeys(one.id for task in tasks for one in (task, *_flat(under, task.id))))
+        return list(dict.fromkeys(one.id for task in tasks for one in (task, *family.flat(under, task.id))))
 
     def usage(self, id: str) -> Answer:
         """The tokens of a tree by model and by type of agent."""
@@ -443,11 +443,3 @@ class Questions:
 
 def _given(**where: str | None) -> dict[str, str]:
     return {column: value for column, value in where.items() if value is not None}
-
-
-def _flat(under: dict[str, list[Task]], root: str) -> list[Task]:
-    """Pre-order: each task before its children."""
-    found: list[Task] = []
-    for task in under.get(root, []):
-        found += [task, *_flat(under, task.id)]
-    return found

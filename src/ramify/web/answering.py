@@ -71,7 +71,11 @@ def answered(respond: Respond, asked: Asked, packed: bool) -> web.Response:
 
 
 def document(answer: Answer, packed: bool) -> web.Response:
-    body = msgspec.json.encode(answer)
+    try:
+        body = msgspec.json.encode(answer)
+    except RecursionError:
+        hint = "shape=skeleton has a tree of any depth, as columns; subtasks with tree=true as a list"
+        raise UserMistake("The answer is nested deeper than JSON can be written", hint) from None
     headers = {"cache-control": "no-store", "x-content-type-options": "nosniff", "vary": "accept-encoding"}
     if packed and len(body) > WORTH_PACKING:
         body = gzip.compress(body, PACKING, mtime=0)

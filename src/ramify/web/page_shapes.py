@@ -115,15 +115,17 @@ class CacheEntry(Struct, kw_only=True):
 
 
 class Hit(Struct, kw_only=True):
-    call: str
+    """`kind` is text, thinking, input, result, or what a note of a mesh is; `message` is a place in the call, or an id where no call said it."""
+
+    call: str | None
     task: str | None
     conversation: str | None
-    kind: Literal["text", "thinking", "input", "result"]
+    kind: str
     side: str
-    message: int
+    message: int | str
     block: int
     snippet: str
-    timestamp: Moment
+    timestamp: Moment | None
 
 
 class Capture(Struct, kw_only=True):

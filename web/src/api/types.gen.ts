@@ -512,12 +512,12 @@ export interface Health {
 }
 
 export interface Hit {
-  call: string;
+  call: string | null;
   task: string | null;
   conversation: string | null;
-  kind: "text" | "thinking" | "input" | "result";
+  kind: string;
   side: string;
-  message: number;
+  message: number | string;
   block: number;
   snippet: string;
   timestamp: string | null;

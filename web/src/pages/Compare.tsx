@@ -117,7 +117,7 @@ function Totals({ a, b }: { a: ComparedRun; b: ComparedRun }) {
             </tr>
           );
         })}
-        <tr>
+        <tr className="names">
           <th scope="row">models</th>
           <td>{firstLine(a.models.join(", "), 60)}</td>
           <td>{firstLine(b.models.join(", "), 60)}</td>

@@ -2,7 +2,7 @@
 import { useEffect, useMemo } from "react";
 import { api } from "../api/client";
 import type { LoggedEvent } from "../api/types.gen";
-import { clock } from "../state/format";
+import { clock, timeWidth } from "../state/format";
 import { EventFeed } from "../state/events";
 import { bodyOf, typeWords } from "../state/logged";
 import { firstLine } from "../state/text";
@@ -70,7 +70,7 @@ function Feed({ session }: { session: string }) {
       )}
       {!feed.loaded && <Loading rows={8} />}
       {feed.loaded && feed.events.length === 0 && !feed.error && <p className="empty">{filtered.length ? "No event fits." : "No event was seen in this session yet."}</p>}
-      <ol className="events" aria-label="events, newest first" reversed>
+      <ol className="events" aria-label="events, newest first" reversed style={{ "--time": timeWidth(feed.events.at(-1)?.recordedAt) } as React.CSSProperties}>
         {feed.events.map((event) => (
           <Row key={event.seq} event={event} session={session} />
         ))}

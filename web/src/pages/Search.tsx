@@ -5,12 +5,13 @@ import type { Hit } from "../api/types.gen";
 import { clock, count } from "../state/format";
 import { plainWords } from "../state/filter";
 import { visible } from "../state/text";
+import type { View } from "../state/view";
 import { FilterBox } from "../ui/FilterBox";
 import { Loading, Trouble } from "../ui/Trouble";
 import { useAnswer } from "../ui/hooks";
 import { Link, fresh, useNavigation } from "../ui/navigation";
 
-const WORDS: Record<Hit["kind"], string> = { text: "said", thinking: "thought", input: "given to a tool", result: "returned by a tool" };
+const WORDS: Record<string, string> = { text: "said", thinking: "thought", input: "given to a tool", result: "returned by a tool" };
 
 export function Search() {
   const { view, adjust } = useNavigation();
@@ -46,8 +47,8 @@ export function Search() {
           <ul className="hits">
             {found.value.items.map((hit, at) => (
               <li key={at}>
-                <Link to={hit.task ? fresh({ page: "task", id: hit.task, selected: `call:${hit.call}` }) : fresh({ page: "calls", selected: `call:${hit.call}` })}>
-                  <span className="chip">{WORDS[hit.kind]}</span>
+                <Link to={placeOf(hit)}>
+                  <span className="chip">{WORDS[hit.kind] ?? hit.kind.replaceAll("_", " ")}</span>
                   <span className="snippet">
                     <Marked text={visible(hit.snippet)} words={wanted} />
                   </span>
@@ -60,6 +61,12 @@ export function Search() {
       )}
     </section>
   );
+}
+
+/** A mesh's words and tool calls belong to no model call. */
+function placeOf(hit: Hit): View {
+  const selected = hit.call ? `call:${hit.call}` : hit.side === "tool" ? `tool:${hit.message}` : null;
+  return hit.task ? fresh({ page: "task", id: hit.task, selected }) : fresh({ page: "calls", selected });
 }
 
 function Marked({ text, words }: { text: string; words: string }) {

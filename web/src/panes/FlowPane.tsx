@@ -1,7 +1,7 @@
 /** Who did what when: a lane for each agent, an arrow where work was given, a dotted one where it came back. */
 import { api } from "../api/client";
 import type { Flow } from "../api/types.gen";
-import { clock, count } from "../state/format";
+import { clock, count, timeWidth } from "../state/format";
 import type { FlowRow } from "../state/flow";
 import { fitting, flowPicture, kindsOf } from "../state/flow";
 import type { Run } from "../state/run";
@@ -40,7 +40,7 @@ export function FlowPane({ run }: { run: Run }) {
   const totals = flows.value.map((flow) => flow.totals);
   const open = flows.value.flatMap((flow) => flow.open).length;
   return (
-    <section className="pane flow-pane" aria-label="flow" style={{ "--lanes": picture.lanes.length } as React.CSSProperties}>
+    <section className="pane flow-pane" aria-label="flow" style={{ "--lanes": picture.lanes.length, "--time": timeWidth(picture.rows[0]?.event.timestamp) } as React.CSSProperties}>
       <Filter shown={rows.length} all={picture.rows.length}>
         <label className="chooser">
           kind{" "}

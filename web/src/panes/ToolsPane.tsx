@@ -2,7 +2,7 @@
 import { useMemo, useRef } from "react";
 import { api } from "../api/client";
 import type { ToolCall } from "../api/types.gen";
-import { clock, count, duration, grouped } from "../state/format";
+import { clock, count, duration, grouped, timeWidth } from "../state/format";
 import type { Run } from "../state/run";
 import { firstLine, peek } from "../state/text";
 import { FilterBox } from "../ui/FilterBox";
@@ -38,7 +38,7 @@ export function ToolsPane({ run }: { run: Run }) {
   const { items } = tools.value;
   const there = STATUSES.filter((status) => items.some((tool) => tool.status === status));
   return (
-    <section className="pane tools-pane" aria-label="tools">
+    <section className="pane tools-pane" aria-label="tools" style={{ "--time": timeWidth(items[0]?.timestamp) } as React.CSSProperties}>
       <div className="filter">
         <FilterBox list="tools" label="filter tool calls" placeholder="words, tool:get_*, status:error, duration>5s   /" value={view.words} change={(words) => adjust({ words })} />
         {wanted && !fitting.error && (

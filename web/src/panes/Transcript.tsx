@@ -1,7 +1,7 @@
 /** What happened, in the order in which one reads it. People stand on the right; agents and tools on the left. */
 import { useEffect, useMemo, useState } from "react";
 import type { Task } from "../api/types.gen";
-import { clock, count, duration, money } from "../state/format";
+import { clock, count, duration, grouped, money } from "../state/format";
 import type { Run } from "../state/run";
 import { Telling } from "../state/telling";
 import { lasted } from "../state/tree";
@@ -23,6 +23,7 @@ import { useKeys } from "../ui/keyboard";
 import { Link, taskView, useNavigation } from "../ui/navigation";
 
 const DEEPEST = 3;
+const PROMPTS = 60; // at once: each asks the server for what was said in it
 
 export function Transcript({ run }: { run: Run }) {
   useStore(run);
@@ -38,6 +39,11 @@ export function Transcript({ run }: { run: Run }) {
   useKeys({ people: () => adjust({ onlyPeople: !view.onlyPeople }), next: () => step(1), previous: () => step(-1) });
   const roots = run.tree?.roots ?? [];
   const loose = run.tree?.unattached ?? [];
+  const [begun, begin] = useState({ run: "", at: 0 });
+  const from = source.saved ? 0 : begun.run === run.id ? begun.at : Math.max(0, roots.length - PROMPTS);
+  useEffect(() => {
+    if (roots.length && begun.run !== run.id) begin({ run: run.id, at: from }); // what comes later pushes nothing out
+  });
   return (
     <section className="pane transcript-pane" aria-label="transcript">
       <div className="filter">
@@ -49,7 +55,13 @@ export function Transcript({ run }: { run: Run }) {
         </button>
       </div>
       <div className="reading" tabIndex={0}>
-        {roots.map((root) => (
+        {from > 0 && (
+          <button type="button" onClick={() => begin({ run: run.id, at: Math.max(0, from - PROMPTS) })}>
+            Show {count(Math.min(from, PROMPTS), "earlier prompt")}
+            {from > PROMPTS && ` of ${grouped(from)}`}
+          </button>
+        )}
+        {roots.slice(from).map((root) => (
           <Told key={root.id} id={root.id} run={run} depth={0} />
         ))}
         {loose.length > 0 && <h3 className="divider">Unattached: {count(loose.length, "task")} that nothing leads to</h3>}

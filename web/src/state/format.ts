@@ -61,6 +61,11 @@ export function clock(moment: string | null, now = Date.now()): string {
   return day(at) === day(new Date(now)) ? time : `${day(at)} ${time}`;
 }
 
+/** How wide a column of such moments is, by the oldest of them: one of another day has its date. */
+export function timeWidth(oldest: string | null | undefined, now = Date.now()): string {
+  return clock(oldest ?? null, now).length > "12:00:00".length ? "150px" : "64px";
+}
+
 /** 30,000. By hand: the browser's own way costs 30 ms when it is first used, which is before the first rows are drawn. */
 export function grouped(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");

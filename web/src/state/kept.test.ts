@@ -34,6 +34,9 @@ function brief(items: Item[]): string[] {
 test("a protocol that keeps its rows is known by the task's refs, and not by those of its trace", () => {
   expect(keptProtocol(own)).toBe("a2a");
   expect(keptProtocol(task("t", null, { refs: [{ protocol: "claude", kind: "session", value: "x" }] }))).toBeNull();
+  const logged = { native: { taskType: "get_products", agentTaskId: null } };
+  expect(keptProtocol(task("t", null, logged))).toBe("adcp");
+  expect(keptProtocol(task("t", null, { ...logged, refs: [{ protocol: "a2a", kind: "task", value: "1" }] }))).toBe("adcp");
 });
 
 test("what agents said is read by time, the prompt on its author's side, artifacts where they began", () => {

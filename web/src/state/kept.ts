@@ -23,9 +23,11 @@ export interface Rows {
 }
 
 const PROTOCOLS = ["a2a", "sam", "adcp"];
+const LOGGED = "taskType"; // of every task of the event log, also where nobody gave it an id
 
 /** The protocol of a task that keeps its rows; none: its words are in model calls. */
 export function keptProtocol(task: Task): string | null {
+  if (LOGGED in task.native) return "adcp";
   return task.refs.find((ref) => PROTOCOLS.includes(ref.protocol) && ["task", "call", "message"].includes(ref.kind))?.protocol ?? null;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { EventReader } from "../api/sse";
-import { age, clock, duration, money, tokens } from "./format";
+import { age, clock, duration, money, tokens, timeWidth } from "./format";
 import { skeleton } from "./fixtures";
 import { place } from "./graph";
 import { actOf } from "./keys";
@@ -38,6 +38,8 @@ test("a moment of another day has its date, and what lasted for days is told in 
   const at = new Date(2026, 4, 1, 9, 5, 7);
   expect(clock(at.toISOString(), new Date(2026, 4, 1, 23, 0, 0).getTime())).toBe("09:05:07");
   expect(clock(at.toISOString(), new Date(2026, 4, 2, 0, 0, 1).getTime())).toBe("2026-05-01 09:05:07");
+  expect(timeWidth(at.toISOString(), new Date(2026, 4, 1, 23, 0, 0).getTime())).toBe(timeWidth(null));
+  expect(timeWidth(at.toISOString(), new Date(2026, 4, 2, 0, 0, 1).getTime())).toBe("150px");
   expect(age(at.toISOString(), new Date(2026, 4, 9).getTime())).toBe("2026-05-01");
   expect([47.5, 50].map((hours) => duration(hours * 3_600_000))).toEqual(["47 h 30 m", "2 d 02 h"]);
 });
