@@ -171,3 +171,30 @@ def test_both_halves_of_a_call_that_name_one_task_are_that_task_in_any_order(ord
         "planner - calls=0 in=0 out=0 tools=0 completed",
         "  SendMessage traceparent calls=1 in=10 out=5 tools=0 completed",
     ]
+
+
+SAID = {"gen_ai.conversation.id": "c1"}
+NAMED_LATE = {
+    "by the root": [agent("root", end=900, attributes=SAID), agent("worker", "root", start=1)],
+    "by a call": [agent("root", end=900), chat("call", "root", start=1, attributes=SAID), agent("worker", "root", start=2)],
+    "by what has lost its parent": [agent("root", end=900), agent("worker", "gone", start=1, attributes=SAID)],
+}
+
+
+@pytest.mark.parametrize("spans", NAMED_LATE.values(), ids=NAMED_LATE)
+def test_a_conversation_that_one_span_names_is_that_of_all_its_trace_in_any_order(spans: list[Span]) -> None:
+    for order in permutations(spans):
+        questions = one_by_one(list(order)).questions
+        assert [row["refs"] for row in questions.conversations(limit=0)["items"]] == [[{"protocol": "otel", "kind": "context", "value": "c1"}]]
+        for task in questions.tasks(limit=0)["items"]:
+            assert {ref["value"] for ref in task["refs"] if ref["kind"] == "context"} == {"c1"}
+
+
+@pytest.mark.parametrize("target", [tool("run", "gone", start=1), span("step", "gone", start=1)], ids=["a tool", "a step"])
+def test_a_link_leads_to_whatever_task_its_trace_has_in_any_order(target: Span) -> None:
+    link = {"traceId": TRACE, "spanId": target["spanId"]}
+    spans = [target, agent("root", end=900), agent("other", trace=OTHER, links=[link])]
+    for order in permutations(spans):
+        world = one_by_one(list(order))
+        [told] = world.questions.why(world.tree(f"otel:trace:{OTHER}")["id"])["links"]
+        assert (told["rule"], told["parent"]) == ("span-link", world.tree()["id"])

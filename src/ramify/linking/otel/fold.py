@@ -91,17 +91,19 @@ class Fold:
 
     def settle(self) -> None:
         self.reach.spread_turned()
+        for node in self.traces.renamed():
+            self.reach.touch(node)
         for above in claims.above(self.nodes, list(self.reach.touched.values())):
             self.reach.touch(above)
-        for node in list(self.reach.touched.values()):
-            if waiting := self.joining.waiting_for(node):
-                self.wake(waiting)
         for node in [node for node in self.reach.touched.values() if node.seen.role == MODEL]:
             for other in self.peers.known_as(node):
                 self.reach.touch(other)
         for node in list(self.reach.touched.values()):
             self._stand(node)
         self._turn_traces()
+        for node in list(self.reach.touched.values()):
+            if waiting := self.joining.waiting_for(node):
+                self.wake(waiting)
         self._read_rows()
         touched = sorted(self.reach.touched.values(), key=lambda node: (self.structure.standing(node).depth, node.seen.opened, node.seen.place))
         for node in touched:
@@ -147,6 +149,7 @@ class Fold:
             for how in (traces.ROOT, traces.LOOSE, traces.BARE):
                 for node in self.traces.at(project, trace, how):
                     self.reach.touch(node)
+            self.wake(self.joining.linked_to(project, trace))
             self.tasks.replaced(project, trace, was, main)
 
     def _put(self, node: Node) -> None:

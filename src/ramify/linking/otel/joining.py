@@ -45,12 +45,14 @@ class Joining:
     def waiting_for(self, node: Node) -> list[Place]:
         """Spans whose links lead to this one, and those that name its task as their parent."""
         project = node.seen.project
-        found: list[tuple[int, str]] = []
-        if self._has_links(project):
-            found += self.world.span(key("otel-linked", f"{project}:{node.seen.place}"))
+        found = self.linked_to(project, node.seen.place)
         if node.seen.task:
-            found += self.world.span(key("otel-awaited", f"{project}:{node.seen.task}"))
-        return [(project, ref) for _, ref in found]
+            found += [(project, ref) for _, ref in self.world.span(key("otel-awaited", f"{project}:{node.seen.task}"))]
+        return found
+
+    def linked_to(self, project: str, place: str) -> list[Place]:
+        """Spans whose links lead there: to one span, or to any of a trace."""
+        return [(project, ref) for _, ref in self.world.span(key("otel-linked", f"{project}:{place}"))] if self._has_links(project) else []
 
     def _has_links(self, project: str) -> bool:
         """Asked of every span, before any link of this batch is looked at."""

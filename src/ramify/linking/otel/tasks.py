@@ -321,7 +321,8 @@ class Tasks:
             way.append(above)
             above = self.nodes.parent(above)
         for place in (place for one in way for place in one.seen.links[:MOST_LINKS]):
-            self.world.mark(key("otel-linked", f"{node.seen.project}:{place}"), 0, node.seen.place)
+            for where in (place, trace_of(place)):  # a trace that has another task now may be where the link leads
+                self.world.mark(key("otel-linked", f"{node.seen.project}:{where}"), 0, node.seen.place)
             self.world.add(key("otel-links", node.seen.project), 0, "")
             target = self.nodes.get(node.seen.project, place)
             task = "" if target is None else self.id_of(target.seen) if self.structure.is_agent(target) else self.owner(target)
