@@ -127,7 +127,7 @@ def _place(world: World, task: Task, new: bool) -> None:
 
 
 def _stand(world: World, task: Task) -> bool:
-    conversation = _conversation(world, task)
+    conversation, stood = _conversation(world, task), (task.conversation, task.line)
     moved = conversation != task.conversation
     if moved:
         _leave(world, task)
@@ -135,6 +135,9 @@ def _stand(world: World, task: Task) -> bool:
     _count(world, task)
     _put_line(world, task)
     world.save("tasks", task)
+    if task.last and (task.conversation, task.line) != stood:
+        for _, ref in world.span(key("in", task.id)):
+            world.unplaced[ref] = None  # requests on the wire that were sent in it
     return moved
 
 
@@ -257,4 +260,4 @@ def _first(world: World, stands: int) -> int:
 
 
 def last_sign(task: Task) -> int:
-    return max(task.active, task.closed, task.opened)
+    return max(task.active, task.closed, task.opened, task.last_started, task.last_ended)

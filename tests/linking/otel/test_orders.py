@@ -13,7 +13,8 @@ from ramify.model.observation import Observation
 from ramify.query.service import Questions
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from tests import story
-from tests.spans import CLIENT, INTERNAL, SERVER, TRACE, Span, agent, chat, one_by_one, records, span, tool
+from tests.linking.otel.test_stories import exchange
+from tests.spans import CLIENT, INTERNAL, SERVER, TRACE, Span, agent, chat, id_of, one_by_one, records, span, tool
 from tests.test_forgetting import seen_in
 
 OTHER = "1bf7651916cd43dd8448eb211c80319d"
@@ -174,6 +175,7 @@ def test_both_halves_of_a_call_that_name_one_task_are_that_task_in_any_order(ord
 
 
 SAID = {"gen_ai.conversation.id": "c1"}
+ASKED = {"gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "tool_call", "id": "toolu_1", "name": "look", "arguments": {}}]}]}
 NAMED_LATE = {
     "by the root": [agent("root", end=900, attributes=SAID), agent("worker", "root", start=1)],
     "by a call": [agent("root", end=900), chat("call", "root", start=1, attributes=SAID), agent("worker", "root", start=2)],
@@ -198,3 +200,35 @@ def test_a_link_leads_to_whatever_task_its_trace_has_in_any_order(target: Span) 
         world = one_by_one(list(order))
         [told] = world.questions.why(world.tree(f"otel:trace:{OTHER}")["id"])["links"]
         assert (told["rule"], told["parent"]) == ("span-link", world.tree()["id"])
+
+
+LATE = [agent("planner", end=900, attributes=SAID), agent("worker", "planner", start=1)]
+WITH_THE_WIRE = {
+    "a call of an agent below a late root": ([*LATE, chat("call", "worker", start=2, attributes={"gen_ai.response.id": "msg_1"})], ""),
+    "sent in a span of such an agent": ([*LATE, span("http", "worker", start=2)], "http"),
+    "a call without any agent": ([chat("call", attributes={"gen_ai.response.id": "msg_1"})], ""),
+    "sent where no agent is above": ([span("http", "gone"), agent("root", start=1)], "http"),
+    "a trace whose conversation is named late": ([tool("one", start=1), tool("two", "gone", start=2, attributes=SAID)], "one"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("spans", "sent_in"), WITH_THE_WIRE.values(), ids=WITH_THE_WIRE)
+def test_spans_and_a_request_on_the_wire_are_one_run_in_any_order(spans: list[Span], sent_in: str) -> None:
+    headers = (("traceparent", f"00-{TRACE}-{id_of(sent_in)}-01"),) if sent_in else ()
+    seen: list[Observation] = [*(record for one in spans for record in records([one])), *exchange(1, "msg_1", headers)]
+    store, rows = rows_after([seen])
+    questions = Questions(store)
+    [conversation] = questions.conversations(limit=0)["items"]
+    tree = questions.tree(conversation["id"])
+    assert tree["unattached"] == []
+    assert [sum(root["tree_usage"][name] for root in tree["roots"]) for name in ("calls", "input")] == [1, 1000]
+    for order in permutations(seen):
+        assert story.row_differences(rows, rows_after([[one] for one in order])[1]) == []
+
+
+@pytest.mark.parametrize("spans", [[tool("look", "gone", attributes={"gen_ai.tool.call.id": "toolu_1"})], [chat("call", "gone", attributes=ASKED)]], ids=["run", "asked for"])
+def test_a_tool_call_that_the_wire_shows_is_there_once_in_any_order(spans: list[Span]) -> None:
+    seen: list[Observation] = [*records(spans), *exchange(1, "msg_1", (), ["toolu_1"])]
+    for order in permutations(seen):
+        store, _ = rows_after([[one] for one in order])
+        assert Questions(store).stats()["tool_calls"] == 1

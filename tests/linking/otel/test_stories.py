@@ -1,6 +1,7 @@
 """What spans mean together: each story is a trace as a program would export it, and the tree a person would draw."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -305,12 +306,12 @@ def test_what_was_withheld_is_no_text() -> None:
 # -- together with the wire --------------------------------------------------------------------------------------------
 
 
-def exchange(number: int, message: str, headers: tuple[tuple[str, str], ...] = ()) -> list[Request | Response]:
+def exchange(number: int, message: str, headers: tuple[tuple[str, str], ...] = (), tools: Sequence[str] = ()) -> list[Request | Response]:
     at = 1_790_000_000_000_000 + number
     asked = {"model": "some-model", "messages": [{"role": "user", "content": f"Ask {number}"}]}
     answer = {
         "id": message, "type": "message", "role": "assistant", "model": "some-model", "stop_reason": "end_turn",
-        "content": [{"type": "text", "text": "ok"}], "usage": {"input_tokens": 1000, "output_tokens": 7},
+        "content": [{"type": "text", "text": "ok"}, *({"type": "tool_use", "id": id, "name": "look", "input": {}} for id in tools)], "usage": {"input_tokens": 1000, "output_tokens": 7},
     }  # fmt: skip
     request = Request(f"obs_q{number}", "default", at, "proxy", f"x{number}", "POST", "/v1/messages", headers, json.dumps(asked).encode())
     response = Response(

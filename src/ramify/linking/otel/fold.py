@@ -136,6 +136,8 @@ class Fold:
         how = ""
         if not standing.owner and (agent or self._is_call(node)):
             how = traces.LOOSE if standing.end == MISSING else traces.ROOT if agent else traces.BARE
+        elif not standing.owner and self.joining.carried(node):
+            how = traces.CARRIER
         self.traces.stand(node, how)
 
     def _is_call(self, node: Node) -> bool:
@@ -146,7 +148,7 @@ class Fold:
     def _turn_traces(self) -> None:
         """Where another task stands for the trace now, what hangs on it is placed again."""
         for project, trace, was, main in self.traces.settle():
-            for how in (traces.ROOT, traces.LOOSE, traces.BARE):
+            for how in (traces.ROOT, traces.LOOSE, traces.BARE, traces.CARRIER):
                 for node in self.traces.at(project, trace, how):
                     self.reach.touch(node)
             self.wake(self.joining.linked_to(project, trace))

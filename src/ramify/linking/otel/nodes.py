@@ -80,6 +80,11 @@ def tool_id(project: str, trace: str, native: str) -> str:
     return ids.short("tool", project, "otel", trace, native)
 
 
+def tool_key(project: str, native: str) -> int:
+    """Where spans of any trace stand that tell of a tool call with this id: the wire may show who asked for it."""
+    return key("otel-tool", f"{project}:{native}")
+
+
 def tool_row(world: World, seen: SpanSeen) -> str:
     """The wire's own row, where the wire has the call that asked for it."""
     if seen.tool_call and (wire := wire_tool(world, seen.project, seen.tool_call)) is not None:

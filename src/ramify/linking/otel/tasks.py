@@ -119,7 +119,7 @@ class Tasks:
                 self._put_task(id, row or Task(id, node.seen.project, protocol=PROTOCOL), node)
             elif node is not None and row is not None:
                 self._witness(row, node)
-            elif row is not None and id != stand_in(row.project, self._trace_of(row)):
+            elif row is not None and id in self.sums:  # of a trace whose own task was put above, nothing is left to count
                 self._count(row)
                 self._attach(row, row.found)
         for id, instead in self.gone.items():
@@ -132,9 +132,6 @@ class Tasks:
         found = (self.nodes.get(row.project, place) for place in places) if row is not None else ()
         node = next((one for one in found if one is not None and row is not None and one.row == row.id and self.structure.is_agent(one)), None)
         return self._speaker(node) if node is not None else None
-
-    def _trace_of(self, row: Task) -> str:
-        return next((ref.value for ref in row.refs if ref.protocol == PROTOCOL and ref.kind == "trace"), "")
 
     def _remove(self, id: str, instead: str) -> None:
         row = self.world.task(id)

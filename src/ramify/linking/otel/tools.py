@@ -11,6 +11,7 @@ from ramify.linking.otel.nodes import (
     place_key,
     span_of,
     tool_id,
+    tool_key,
     tool_row,
     trace_of,
     wire_tool,
@@ -71,12 +72,14 @@ class Tools:
             if not self.world.find(runs):
                 self.world.are_new(key("otel-children", tool_id(seen.project, trace, seen.tool_call)))
             self.world.mark(runs, seen.opened, seen.place)
+            self.world.mark(tool_key(seen.project, seen.tool_call), seen.opened, seen.place)
 
     def note_content(self, node: Node, content: Content) -> None:
         seen, trace = node.seen, trace_of(node.seen.place)
         for asked in content.asked:
             spoken = self.spoken(seen.project, trace, asked.id)
             self.world.mark(place_key("otel-asks", seen.project, seen.place), 0, asked.id)
+            self.world.mark(tool_key(seen.project, asked.id), seen.opened, seen.place)
             if is_earlier(seen, spoken.asked_from, spoken.asked_in):
                 spoken.asked_at, spoken.asked_in, spoken.observation = seen.closed, seen.place, seen.observation
                 spoken.asked_from = seen.opened

@@ -11,8 +11,9 @@ from ramify.model import ids
 from ramify.model.entity import Sheet
 from ramify.model.otel_event import AGENT, LOOP, WORKFLOW
 
-ROOT, LOOSE, BARE = "root", "loose", "bare"
-"""An agent at the top; what hangs on a span that is not here yet; a call at the top, with no agent around it."""
+ROOT, LOOSE, BARE, CARRIER = "root", "loose", "bare", "carrier"
+"""An agent at the top; what hangs on a span that is not here yet; a call at the top, with no agent around it; any other
+span with no agent above in which requests were sent."""
 
 
 class Trace(Struct, array_like=True):
