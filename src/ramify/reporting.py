@@ -8,8 +8,8 @@ from ramify import connections
 from ramify.linking import explicit, judging
 from ramify.linking.mesh import settling, telling
 from ramify.linking.operations import fold as operations
+from ramify.linking.otel import calls, joining
 from ramify.linking.otel import fold as spans
-from ramify.linking.otel import joining
 from ramify.linking.sighting import Price
 from ramify.linking.world import World
 from ramify.model import audit
@@ -109,4 +109,5 @@ def settle(world: World, price: Price) -> Sequence[Unreadable]:
     joining.note_tasks(world)
     spans.settle(world, price)
     judging.settle(world)
+    calls.follow(world)
     return problems

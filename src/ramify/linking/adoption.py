@@ -135,8 +135,9 @@ def _stand(world: World, task: Task) -> bool:
     _count(world, task)
     _put_line(world, task)
     world.save("tasks", task)
-    if task.last and (task.conversation, task.line) != stood:
-        for _, ref in world.span(key("in", task.id)):
+    if (task.conversation, task.line) != stood:
+        world.moved[task.id] = None
+        for _, ref in world.span(key("in", task.id)) if task.last else ():
             world.unplaced[ref] = None  # requests on the wire that were sent in it
     return moved
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ramify.ingest import Ingest
-from ramify.model.observation import Observation
+from ramify.model.observation import Correction, Observation
 from ramify.query.service import Questions
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from tests import story
@@ -208,6 +208,7 @@ WITH_THE_WIRE = {
     "sent in a span of such an agent": ([*LATE, span("http", "worker", start=2)], "http"),
     "a call without any agent": ([chat("call", attributes={"gen_ai.response.id": "msg_1"})], ""),
     "sent where no agent is above": ([span("http", "gone"), agent("root", start=1)], "http"),
+    "more than the wire shows": ([chat("first", "worker", attributes={"gen_ai.response.id": "msg_1"}), chat("next", "worker", start=1, tokens=(0, 0)), *LATE], ""),
     "a trace whose conversation is named late": ([tool("one", start=1), tool("two", "gone", start=2, attributes=SAID)], "one"),
 }  # fmt: skip
 
@@ -221,8 +222,9 @@ def test_spans_and_a_request_on_the_wire_are_one_run_in_any_order(spans: list[Sp
     [conversation] = questions.conversations(limit=0)["items"]
     tree = questions.tree(conversation["id"])
     assert tree["unattached"] == []
-    assert [sum(root["tree_usage"][name] for root in tree["roots"]) for name in ("calls", "input")] == [1, 1000]
-    for order in permutations(seen):
+    assert sum(root["tree_usage"]["input"] for root in tree["roots"]) == 1000
+    assert {call["conversation"] for call in questions.calls(limit=0)["items"]} == {conversation["id"]}
+    for order in permutations(seen) if len(seen) < 6 else [random.Random(seed).sample(seen, len(seen)) for seed in range(60)]:
         assert story.row_differences(rows, rows_after([[one] for one in order])[1]) == []
 
 
@@ -232,3 +234,38 @@ def test_a_tool_call_that_the_wire_shows_is_there_once_in_any_order(spans: list[
     for order in permutations(seen):
         store, _ = rows_after([[one] for one in order])
         assert Questions(store).stats()["tool_calls"] == 1
+
+
+def test_words_that_the_wire_shows_too_are_shown_once_in_any_order() -> None:
+    said = {"gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text", "content": "Ask 1"}]}]}
+    spans = [chat("call", "gone", attributes=said), span("http", "call", kind=CLIENT)]
+    seen: list[Observation] = [*(record for one in spans for record in records([one])), *exchange(1, "msg_1", (("traceparent", f"00-{TRACE}-{id_of('http')}-01"),))]
+    for order in permutations(seen):
+        store, _ = rows_after([[one] for one in order])
+        questions = Questions(store)
+        [task] = questions.tasks(limit=0)["items"]
+        said_in = [block["text"] for message in questions.messages(task["id"])["items"] for block in message["blocks"]]
+        assert sorted(said_in) == ["Ask 1", "ok"]
+
+
+def test_a_sub_agent_names_the_wires_tool_call_in_any_order() -> None:
+    run = tool("look", "root", attributes={"gen_ai.tool.call.id": "toolu_1"})
+    seen: list[Observation] = [*(record for one in (agent("root", end=900), run, agent("sub", "look")) for record in records([one])), *exchange(1, "msg_1", (), ["toolu_1"])]
+    _, rows = rows_after([seen])
+    for order in permutations(seen):
+        assert story.row_differences(rows, rows_after([[one] for one in order])[1]) == []
+
+
+def test_calls_go_where_a_person_puts_their_task() -> None:
+    def said(name: str) -> dict[str, str]:
+        return {"gen_ai.conversation.id": name}
+
+    spans = [agent("one", attributes=said("c1")), agent("two", trace=OTHER, attributes=said("c2")), chat("call", "two", trace=OTHER)]
+    seen: list[Observation] = [record for one in spans for record in records([one])]
+    store, _ = rows_after([seen])
+    tasks = {task["agent"]: task["id"] for task in Questions(store).tasks(limit=0)["items"]}
+    seen.append(Correction("obs_said", "default", 1_790_000_001_000_000, "cli", "link", tasks["two"], tasks["one"]))
+    for order in permutations(seen):
+        store, _ = rows_after([[one] for one in order])
+        questions = Questions(store)
+        assert [call["conversation"] for call in questions.calls(limit=0)["items"]] == [questions.task(tasks["one"])["conversation"]]

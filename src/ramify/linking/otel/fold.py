@@ -53,6 +53,8 @@ class Fold:
         for place in places:
             if (node := self.nodes.get(*place)) is not None:
                 self.reach.touch(node)
+                if node.seen.role == TOOL:
+                    self.reach.descend(node)  # whom it started is told by which call
 
     def _admit(self, seen: SpanSeen) -> Node | None:
         known = self.nodes.get(seen.project, seen.place)
@@ -181,7 +183,7 @@ class Fold:
     def _meet(self, node: Node, wire: Call) -> None:
         """One call, two witnesses: the wire's figures count, in the task that the span says."""
         self.calls.join(node, wire.id)
-        self.joining.give(wire, self.tasks.owner(node))
+        self.joining.give(wire, self._sent_by(wire) or self.tasks.owner(node))
         for native in wire.uses:
             self.tools.met(node, native)
 
@@ -191,8 +193,15 @@ class Fold:
             model = self.nodes.get(node.seen.project, self.structure.standing(node).model)
             if model is not None and model.table == "calls":
                 self._meet(model, wire)
-            else:
-                self.joining.give(wire, self.tasks.id_of(node.seen) if self.structure.is_agent(node) else self.tasks.owner(node))
+            elif task := self._sent_by(wire):
+                self.joining.give(wire, task)
+
+    def _sent_by(self, wire: Call) -> str:
+        """The span that it was sent in knows whose it is, before any that only names its answer."""
+        node = self.nodes.get(wire.project, wire.span)
+        if node is None or is_client_run(node):
+            return ""
+        return self.tasks.id_of(node.seen) if self.structure.is_agent(node) else self.tasks.owner(node)
 
     def _is_own(self, node: Node) -> bool:
         """A call to a model of which no other span tells better."""

@@ -67,11 +67,11 @@ def _named_task(project: str, native: str) -> str:
 
 
 def call_id(seen: SpanSeen) -> str:
-    return _placed_call(seen.project, seen.place)
+    return placed_call(seen.project, seen.place)
 
 
 @lru_cache(8192)
-def _placed_call(project: str, place: str) -> str:
+def placed_call(project: str, place: str) -> str:
     return ids.short("call", project, "otel", place)
 
 
