@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from ramify import connections
 from ramify.linking import explicit, judging
+from ramify.linking.a2a.fold import attribute_moved
 from ramify.linking.mesh import settling, telling
 from ramify.linking.operations import fold as operations
 from ramify.linking.otel import calls, joining
@@ -110,4 +111,5 @@ def settle(world: World, price: Price) -> Sequence[Unreadable]:
     spans.settle(world, price)
     judging.settle(world)
     calls.follow(world)
+    attribute_moved(world)
     return problems

@@ -81,6 +81,7 @@ def _attach(world: World, task: Task) -> bool:
             world.unmark(key("kids", task.parent), 0, task.id)
         if parent:
             world.mark(key("kids", parent), 0, task.id)
+        world.moved[task.id] = None
     task.link, task.parent, task.kind = link, parent, "sub" if parent else "root"
     return taken
 

@@ -98,7 +98,7 @@ class World:
         self.forgotten: list[str] = []  # observations that a bounded store lets go
         self.stirred: dict[tuple[str, str], Stir] = {}  # tasks of a mesh of which something new was told
         self.spanned: list[SpanSeen | LogTold] = []  # spans that are put together when the batch is over
-        self.moved: dict[str, None] = {}  # tasks with ids of their own that stand elsewhere now
+        self.moved: dict[str, None] = {}  # tasks with ids of their own that stand elsewhere now, or under another
         self.respanned: dict[tuple[str, str], None] = {}  # spans that something else has met: project and place
         self._keys.begin()
 

@@ -53,8 +53,8 @@ class Fold:
         for place in places:
             if (node := self.nodes.get(*place)) is not None:
                 self.reach.touch(node)
-                if node.seen.role == TOOL:
-                    self.reach.descend(node)  # whom it started is told by which call
+                if node.seen.role == TOOL or node.seen.task:
+                    self.reach.descend(node)  # whom it started is told by which call, and what is in it by which task
 
     def _admit(self, seen: SpanSeen) -> Node | None:
         known = self.nodes.get(seen.project, seen.place)

@@ -61,6 +61,16 @@ def task_id(seen: SpanSeen) -> str:
     return _named_task(seen.project, seen.task or seen.place)
 
 
+def shown_task(world: World, seen: SpanSeen) -> str:
+    """A task of A2A that somebody saw is that task; a span about it is only a witness."""
+    protocol, _, native = seen.task.partition(":")
+    if protocol == "a2a":
+        known = world.span(key("a2a-shown", seen.project, native))
+        if len(known) == 1:
+            return known[0][1].partition(" ")[0]
+    return task_id(seen)
+
+
 @lru_cache(8192)
 def _named_task(project: str, native: str) -> str:
     return ids.short("task", project, "otel", native)

@@ -260,7 +260,8 @@ class Tools:
 
     def _children(self, row: ToolCall) -> tuple[str, ...]:
         found = (self.world.task(ref) for _, ref in self.world.every(key("otel-children", row.id)))
-        return tuple(task.id for task in sorted((one for one in found if one is not None), key=lambda task: (task.opened, task.id)))
+        own = [task for task in found if task is not None and task.found is not None and task.found.via_id == row.id]
+        return tuple(task.id for task in sorted(own, key=lambda task: (task.opened, task.id)))
 
     def _inner(self, node: Node) -> list[Node]:
         """Further witnesses of the same run, below it."""

@@ -5,7 +5,7 @@ from functools import lru_cache
 import msgspec
 from msgspec import Struct
 
-from ramify.linking.otel.nodes import Node, Nodes, task_id, trace_of
+from ramify.linking.otel.nodes import Node, Nodes, shown_task, trace_of
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Sheet
@@ -81,6 +81,8 @@ class Traces:
 
     def stand(self, node: Node, how: str) -> None:
         seen, trace = node.seen, trace_of(node.seen.place)
+        if seen.task:
+            self.moved.add((seen.project, trace))  # it may turn out to be a task that somebody else shows
         if node.stands == how:
             return
         if node.stands:
@@ -101,7 +103,7 @@ class Traces:
         roots = self.at(project, trace, ROOT, 1)
         if bare or (not roots and self.at(project, trace, LOOSE, 1)):
             return stand_in(project, trace)
-        return task_id(roots[0].seen) if roots else ""
+        return shown_task(self.world, roots[0].seen) if roots else ""
 
     def settle(self) -> list[tuple[str, str, str, str]]:
         """Traces whose main task is another now, with what it was and is."""
