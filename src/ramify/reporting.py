@@ -6,10 +6,11 @@ from msgspec.structs import replace
 
 from ramify import connections
 from ramify.linking import explicit, judging
+from ramify.linking.a2a.fold import attribute_moved
 from ramify.linking.mesh import settling, telling
 from ramify.linking.operations import fold as operations
+from ramify.linking.otel import calls, joining
 from ramify.linking.otel import fold as spans
-from ramify.linking.otel import joining
 from ramify.linking.sighting import Price
 from ramify.linking.world import World
 from ramify.model import audit
@@ -110,4 +111,6 @@ def settle(world: World, price: Price) -> Sequence[Unreadable]:
     spans.settle(world, price)
     judging.settle(world)
     settling.follow(world)
+    calls.follow(world)
+    attribute_moved(world)
     return problems

@@ -42,6 +42,7 @@ def detach(world: World, task: Task) -> None:
     """Under nobody, whoever says otherwise, until it is put again."""
     if task.parent:
         world.unmark(key("kids", task.parent), 0, task.id)
+        world.moved[task.id] = None
     _note_callers(world, task, None)
     task.link, task.parent = None, ""
 
@@ -90,6 +91,7 @@ def _attach(world: World, task: Task) -> bool:
             world.unmark(key("kids", task.parent), 0, task.id)
         if parent:
             world.mark(key("kids", parent), 0, task.id)
+        world.moved[task.id] = None
     _note_callers(world, task, link)
     task.link, task.parent, task.kind = link, parent, "sub" if parent else "root"
     return taken
@@ -143,7 +145,7 @@ def _place(world: World, task: Task, new: bool) -> None:
 
 
 def _stand(world: World, task: Task) -> bool:
-    conversation = _conversation(world, task)
+    conversation, stood = _conversation(world, task), (task.conversation, task.line)
     moved = conversation != task.conversation
     if moved:
         _leave(world, task)
@@ -151,6 +153,10 @@ def _stand(world: World, task: Task) -> bool:
     _count(world, task)
     _put_line(world, task)
     world.save("tasks", task)
+    if (task.conversation, task.line) != stood:
+        world.moved[task.id] = None
+        for _, ref in world.span(key("in", task.id)) if task.last else ():
+            world.unplaced[ref] = None  # requests on the wire that were sent in it
     return moved
 
 
@@ -273,4 +279,4 @@ def _first(world: World, stands: int) -> int:
 
 
 def last_sign(task: Task) -> int:
-    return max(task.active, task.closed, task.opened)
+    return max(task.active, task.closed, task.opened, task.last_started, task.last_ended)

@@ -19,7 +19,7 @@ ANSWERING = "SendMessage"  # wakes an agent that is there; it spawns none
 
 def retell(world: World, id: str) -> None:
     task = world.task(id)
-    if task is None:
+    if task is None or task.protocol:  # whoever tells of it by its own id knows better
         return
     hooked.count(world, task)
     first = world.call(task.first)

@@ -186,6 +186,8 @@ def _leave(world: World, call: Call, id: str) -> None:
     if call.signs:
         loops.doubt(world, id)
     if task.protocol:
+        if task.last == call.id:
+            _set_last(task, _newest(world, id))
         world.save("tasks", task)
         adoption.again(world, task.id)
         return
@@ -317,9 +319,10 @@ def _refresh_end(world: World, call: Call) -> None:
     if task is not None and (task.last == call.id or _is_newest(world, task, call)):
         _set_last(task, _newest(world, task.id) if call.utility else call)
         world.save("tasks", task)
+        _book_own(world, task)
     row = world.conversation(call.conversation)
     end = last_active(call)
-    if row is not None and call.relation != "seen" and (end > row.active or (is_steady(call) and end > row.steady)):
+    if row is not None and not row.protocol and call.relation != "seen" and (end > row.active or (is_steady(call) and end > row.steady)):
         row.active = max(row.active, end)
         row.steady = max(row.steady, end) if is_steady(call) else row.steady
         world.save("conversations", row)

@@ -100,6 +100,7 @@ class World:
         self.called: dict[str, dict[str, None]] = {}  # tool calls of which other tasks may have come now, and which tasks
         self.stirred: dict[tuple[str, str], Stir] = {}  # tasks of a mesh of which something new was told
         self.spanned: list[SpanSeen | LogTold] = []  # spans that are put together when the batch is over
+        self.moved: dict[str, None] = {}  # tasks with ids of their own that stand elsewhere now, or under another
         self.respanned: dict[tuple[str, str], None] = {}  # spans that something else has met: project and place
         self._keys.begin()
 

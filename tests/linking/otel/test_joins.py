@@ -1,6 +1,7 @@
 """Spans together with what other protocols show: a task of A2A, a session of the Claude client."""
 
 import json
+import random
 from itertools import permutations
 from typing import Any
 
@@ -12,7 +13,7 @@ from ramify.model.observation import Observation, Response
 from ramify.protocols.otel.request import read_json
 from tests import story
 from tests.linking.world_builder import Story
-from tests.spans import BEGIN, CLIENT, TRACE, Told, agent, id_of, pairs, records, span, tool
+from tests.spans import BEGIN, CLIENT, SERVER, TRACE, Told, agent, chat, id_of, pairs, records, span, tool
 
 SESSION = "5e551011-0000-4000-8000-00000000000a"
 FRAMES = story.CASES / "a2a" / "v1-input-required" / "frames.jsonl"
@@ -38,6 +39,50 @@ def test_a_span_about_a_task_of_a2a_is_that_task(spans_first: bool) -> None:
     assert {ref["value"] for ref in child["refs"] if ref["protocol"] == "a2a" and ref["kind"] == "task"} == {native}
     assert child["link"]["rule"] in ("span-parent", "traceparent")
     assert "orphan" not in child["flags"]
+
+
+def asked(alone: Told) -> tuple[list[dict[str, Any]], list[str]]:
+    """What A2A shows by itself: its tasks, the root first, and their ids."""
+    tasks = sorted(alone.questions.tasks(limit=0)["items"], key=lambda task: task["depth"])
+    return tasks, [next(ref["value"] for ref in task["refs"] if ref["kind"] == "task") for task in tasks]
+
+
+def sends(name: str, parent: str, native: str, **more: Any) -> dict[str, Any]:
+    return span("SendMessage", parent, id=name, attributes={"a2a.method.name": "SendMessage", "a2a.task.id": native}, **more)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_spans_show_inside_a_task_of_a2a_stays_with_it_in_any_order(seed: int) -> None:
+    tasks, natives = asked(Told().observe(*frames()))
+    root, child = tasks[0]["id"], tasks[1]["id"]
+    spans = [
+        agent("planner", end=900), tool("ask", "planner"), sends("out", "ask", natives[0], kind=CLIENT),
+        sends("in", "out", natives[0], kind=SERVER, flags=769), chat("call", "in"), tool("look", "in"),
+        tool("again", "planner"), sends("child", "again", natives[1], kind=CLIENT),
+    ]  # fmt: skip
+    seen = [*frames(), *(record for one in spans for record in records([one]))]
+    chance = random.Random(seed)
+    chance.shuffle(seen)
+    world = Told()
+    while seen:
+        size = chance.choice((1, 5, 40))
+        world.observe(*seen[:size])
+        seen = seen[size:]
+    (top,) = world.tree()["children"]
+    assert (top["id"], top["link"]["rule"], top["tool_calls"], top["usage"]["calls"], top["prompt_author"]) == (root, "traceparent", 1, 1, "agent")
+    planner = world.tree()["id"]
+    assert {message["author_id"] for message in world.questions.messages(root)["items"] if message["author"] == "agent"} == {root, planner}
+    assert child not in [id for call in world.questions.tools(planner)["items"] for id in call["spawned"]]  # its own protocol names another parent
+
+
+@pytest.mark.parametrize("frames_first", [False, True])
+def test_a_trace_whose_root_is_a_task_of_a2a_keeps_what_hangs_loose(frames_first: bool) -> None:
+    tasks, natives = asked(Told().observe(*frames()))
+    spans = records([sends("in", "", natives[0], kind=SERVER), chat("call", "lost")])
+    world = Told()
+    for batch in (frames(), spans) if frames_first else (spans, frames()):
+        world.observe(*batch)
+    assert [(call["task"], call["conversation"]) for call in world.questions.calls(limit=0)["items"]] == [(tasks[0]["id"], tasks[0]["conversation"])]
 
 
 def client(name: str, parent: str, start: int, **attributes: Any) -> dict[str, Any]:

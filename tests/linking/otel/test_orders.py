@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ramify.ingest import Ingest
-from ramify.model.observation import Observation
+from ramify.model.observation import Correction, Observation
 from ramify.query.service import Questions
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from tests import story
-from tests.spans import CLIENT, INTERNAL, SERVER, TRACE, Span, agent, chat, one_by_one, records, span, tool
+from tests.linking.otel.test_stories import exchange
+from tests.spans import CLIENT, INTERNAL, SERVER, TRACE, Span, agent, chat, id_of, one_by_one, records, span, tool
 from tests.test_forgetting import seen_in
 
 OTHER = "1bf7651916cd43dd8448eb211c80319d"
@@ -171,3 +172,100 @@ def test_both_halves_of_a_call_that_name_one_task_are_that_task_in_any_order(ord
         "planner - calls=0 in=0 out=0 tools=0 completed",
         "  SendMessage traceparent calls=1 in=10 out=5 tools=0 completed",
     ]
+
+
+SAID = {"gen_ai.conversation.id": "c1"}
+ASKED = {"gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "tool_call", "id": "toolu_1", "name": "look", "arguments": {}}]}]}
+NAMED_LATE = {
+    "by the root": [agent("root", end=900, attributes=SAID), agent("worker", "root", start=1)],
+    "by a call": [agent("root", end=900), chat("call", "root", start=1, attributes=SAID), agent("worker", "root", start=2)],
+    "by what has lost its parent": [agent("root", end=900), agent("worker", "gone", start=1, attributes=SAID)],
+}
+
+
+@pytest.mark.parametrize("spans", NAMED_LATE.values(), ids=NAMED_LATE)
+def test_a_conversation_that_one_span_names_is_that_of_all_its_trace_in_any_order(spans: list[Span]) -> None:
+    for order in permutations(spans):
+        questions = one_by_one(list(order)).questions
+        assert [row["refs"] for row in questions.conversations(limit=0)["items"]] == [[{"protocol": "otel", "kind": "context", "value": "c1"}]]
+        for task in questions.tasks(limit=0)["items"]:
+            assert {ref["value"] for ref in task["refs"] if ref["kind"] == "context"} == {"c1"}
+
+
+@pytest.mark.parametrize("target", [tool("run", "gone", start=1), span("step", "gone", start=1)], ids=["a tool", "a step"])
+def test_a_link_leads_to_whatever_task_its_trace_has_in_any_order(target: Span) -> None:
+    link = {"traceId": TRACE, "spanId": target["spanId"]}
+    spans = [target, agent("root", end=900), agent("other", trace=OTHER, links=[link])]
+    for order in permutations(spans):
+        world = one_by_one(list(order))
+        [told] = world.questions.why(world.tree(f"otel:trace:{OTHER}")["id"])["links"]
+        assert (told["rule"], told["parent"]) == ("span-link", world.tree()["id"])
+
+
+LATE = [agent("planner", end=900, attributes=SAID), agent("worker", "planner", start=1)]
+WITH_THE_WIRE = {
+    "a call of an agent below a late root": ([*LATE, chat("call", "worker", start=2, attributes={"gen_ai.response.id": "msg_1"})], ""),
+    "sent in a span of such an agent": ([*LATE, span("http", "worker", start=2)], "http"),
+    "a call without any agent": ([chat("call", attributes={"gen_ai.response.id": "msg_1"})], ""),
+    "sent where no agent is above": ([span("http", "gone"), agent("root", start=1)], "http"),
+    "more than the wire shows": ([chat("first", "worker", attributes={"gen_ai.response.id": "msg_1"}), chat("next", "worker", start=1, tokens=(0, 0)), *LATE], ""),
+    "a trace whose conversation is named late": ([tool("one", start=1), tool("two", "gone", start=2, attributes=SAID)], "one"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("spans", "sent_in"), WITH_THE_WIRE.values(), ids=WITH_THE_WIRE)
+def test_spans_and_a_request_on_the_wire_are_one_run_in_any_order(spans: list[Span], sent_in: str) -> None:
+    headers = (("traceparent", f"00-{TRACE}-{id_of(sent_in)}-01"),) if sent_in else ()
+    seen: list[Observation] = [*(record for one in spans for record in records([one])), *exchange(1, "msg_1", headers)]
+    store, rows = rows_after([seen])
+    questions = Questions(store)
+    [conversation] = questions.conversations(limit=0)["items"]
+    tree = questions.tree(conversation["id"])
+    assert tree["unattached"] == []
+    assert sum(root["tree_usage"]["input"] for root in tree["roots"]) == 1000
+    assert {call["conversation"] for call in questions.calls(limit=0)["items"]} == {conversation["id"]}
+    for order in permutations(seen) if len(seen) < 6 else [random.Random(seed).sample(seen, len(seen)) for seed in range(60)]:
+        assert story.row_differences(rows, rows_after([[one] for one in order])[1]) == []
+
+
+@pytest.mark.parametrize("spans", [[tool("look", "gone", attributes={"gen_ai.tool.call.id": "toolu_1"})], [chat("call", "gone", attributes=ASKED)]], ids=["run", "asked for"])
+def test_a_tool_call_that_the_wire_shows_is_there_once_in_any_order(spans: list[Span]) -> None:
+    seen: list[Observation] = [*records(spans), *exchange(1, "msg_1", (), ["toolu_1"])]
+    for order in permutations(seen):
+        store, _ = rows_after([[one] for one in order])
+        assert Questions(store).stats()["tool_calls"] == 1
+
+
+def test_words_that_the_wire_shows_too_are_shown_once_in_any_order() -> None:
+    said = {"gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text", "content": "Ask 1"}]}]}
+    spans = [chat("call", "gone", attributes=said), span("http", "call", kind=CLIENT)]
+    seen: list[Observation] = [*(record for one in spans for record in records([one])), *exchange(1, "msg_1", (("traceparent", f"00-{TRACE}-{id_of('http')}-01"),))]
+    for order in permutations(seen):
+        store, _ = rows_after([[one] for one in order])
+        questions = Questions(store)
+        [task] = questions.tasks(limit=0)["items"]
+        said_in = [block["text"] for message in questions.messages(task["id"])["items"] for block in message["blocks"]]
+        assert sorted(said_in) == ["Ask 1", "ok"]
+
+
+def test_a_sub_agent_names_the_wires_tool_call_in_any_order() -> None:
+    run = tool("look", "root", attributes={"gen_ai.tool.call.id": "toolu_1"})
+    seen: list[Observation] = [*(record for one in (agent("root", end=900), run, agent("sub", "look")) for record in records([one])), *exchange(1, "msg_1", (), ["toolu_1"])]
+    _, rows = rows_after([seen])
+    for order in permutations(seen):
+        assert story.row_differences(rows, rows_after([[one] for one in order])[1]) == []
+
+
+def test_calls_go_where_a_person_puts_their_task() -> None:
+    def said(name: str) -> dict[str, str]:
+        return {"gen_ai.conversation.id": name}
+
+    spans = [agent("one", attributes=said("c1")), agent("two", trace=OTHER, attributes=said("c2")), chat("call", "two", trace=OTHER)]
+    seen: list[Observation] = [record for one in spans for record in records([one])]
+    store, _ = rows_after([seen])
+    tasks = {task["agent"]: task["id"] for task in Questions(store).tasks(limit=0)["items"]}
+    seen.append(Correction("obs_said", "default", 1_790_000_001_000_000, "cli", "link", tasks["two"], tasks["one"]))
+    for order in permutations(seen):
+        store, _ = rows_after([[one] for one in order])
+        questions = Questions(store)
+        assert [call["conversation"] for call in questions.calls(limit=0)["items"]] == [questions.task(tasks["one"])["conversation"]]

@@ -1,6 +1,7 @@
 """What spans mean together: each story is a trace as a program would export it, and the tree a person would draw."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -305,12 +306,12 @@ def test_what_was_withheld_is_no_text() -> None:
 # -- together with the wire --------------------------------------------------------------------------------------------
 
 
-def exchange(number: int, message: str, headers: tuple[tuple[str, str], ...] = ()) -> list[Request | Response]:
+def exchange(number: int, message: str, headers: tuple[tuple[str, str], ...] = (), tools: Sequence[str] = ()) -> list[Request | Response]:
     at = 1_790_000_000_000_000 + number
     asked = {"model": "some-model", "messages": [{"role": "user", "content": f"Ask {number}"}]}
     answer = {
         "id": message, "type": "message", "role": "assistant", "model": "some-model", "stop_reason": "end_turn",
-        "content": [{"type": "text", "text": "ok"}], "usage": {"input_tokens": 1000, "output_tokens": 7},
+        "content": [{"type": "text", "text": "ok"}, *({"type": "tool_use", "id": id, "name": "look", "input": {}} for id in tools)], "usage": {"input_tokens": 1000, "output_tokens": 7},
     }  # fmt: skip
     request = Request(f"obs_q{number}", "default", at, "proxy", f"x{number}", "POST", "/v1/messages", headers, json.dumps(asked).encode())
     response = Response(
@@ -359,3 +360,22 @@ def test_a_record_that_is_none_is_kept_and_said_to_be_unreadable() -> None:
     world = Told().observe(Record("obs_x", "default", 5, "otel", "otlp", "/v1/traces", b"{broken"))
     assert world.store.count_unreadable() == 1
     assert world.store.observation("obs_x") is not None
+
+
+@pytest.mark.parametrize("poison", [
+    {"gen_ai.prompt.²2.content": "x"}, {f"gen_ai.prompt.{'9' * 5000}.content": "x"}, {"gen_ai.usage.cost": 1e308}, {"gen_ai.usage.cost": -1e308},
+    {"gen_ai.response.time_to_first_chunk": 1e308}, {"ttft_ms": 1e30}, {"llm.input_messages.²².message.content": "x"},
+])  # fmt: skip
+def test_what_no_number_can_be_costs_no_other_span(poison: dict[str, Any]) -> None:
+    world = told(agent("planner"), chat("bad", "planner", attributes=poison), chat("good", "planner"))
+    assert lines(world) == ["planner - calls=2 in=20 out=10 tools=0 completed"]
+
+
+@pytest.mark.parametrize("name", ["cost_usd", "duration_ms", "ttft_ms"])
+@pytest.mark.parametrize("amount", [1e308, 1e30, -1e308, str(2**62)])
+def test_what_nobody_can_have_paid_or_waited_for_is_not_known(name: str, amount: Any) -> None:
+    session = {"session.id": "s", "request_id": "req_1", "model": "some-model", "input_tokens": 3, "output_tokens": 5, name: amount}
+    record = {"timeUnixNano": "1790000000000000000", "body": {"stringValue": "claude_code.api_request"}, "attributes": pairs({"event.name": "api_request", **session})}
+    logs = {"resourceLogs": [{"scopeLogs": [{"scope": {"name": "com.anthropic.claude_code.events"}, "logRecords": [record]}]}]}
+    world = Told().observe(*read_json(json.dumps(logs).encode(), "default", "logs").records)
+    assert [call["usage"]["input"] for call in world.questions.calls(limit=0)["items"]] == [3]

@@ -219,19 +219,29 @@ class Fold:
 
 def attribute(world: World, said: Mapping[str, Iterable[str]]) -> None:
     """Who asked depends on whose child a task is, and that may be a person's word: all that moved are looked at."""
-    moved = [row for (table, _), row in world.dirty.items() if table == "tasks" and isinstance(row, Task) and row.protocol == "a2a"]
-    for row in moved:
-        facts = subject.load(world, row.id)
-        if facts is None:
-            continue
-        author = "agent" if row.parent else "human" if facts.prompt is not None else "unknown"
-        if row.prompt_author != author:
-            row.prompt_author = author
-            world.save("tasks", row)
-        before = facts.attributed
-        messages.attribute(world, facts, row, said.get(row.id, ()))
-        if facts.attributed != before:
-            subject.keep(world, facts)
+    for row in [row for (table, _), row in world.dirty.items() if table == "tasks" and isinstance(row, Task)]:
+        _attribute(world, row, said.get(row.id, ()))
+
+
+def attribute_moved(world: World) -> None:
+    """Spans may have told whose child a task is when everything else had been told."""
+    for id in list(world.moved):
+        if (row := world.task(id)) is not None:
+            _attribute(world, row, ())
+
+
+def _attribute(world: World, row: Task, said: Iterable[str]) -> None:
+    facts = subject.load(world, row.id) if row.protocol == "a2a" else None
+    if facts is None:
+        return
+    author = "agent" if row.parent else "human" if facts.prompt is not None else "unknown"
+    if row.prompt_author != author:
+        row.prompt_author = author
+        world.save("tasks", row)
+    before = facts.attributed
+    messages.attribute(world, facts, row, said)
+    if facts.attributed != before:
+        subject.keep(world, facts)
 
 
 def _is_about(connection: Connection, event: Event, task: str) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ramify.linking.otel import content
-from ramify.linking.otel.nodes import Node, Nodes, call_id
+from ramify.linking.otel.nodes import Node, Nodes, call_id, placed_call
 from ramify.linking.otel.peers import Peers
 from ramify.linking.otel.tasks import PROTOCOL, Tasks
 from ramify.linking.sighting import Price
@@ -86,6 +86,7 @@ class Calls:
         row.conversation = row.line = ""  # it stands nowhere, and so counts nowhere
         self._book(was, row)
         self.world.save("calls", row)
+        self._put.setdefault(row.id, (node, self.peers.witnesses(node)))  # also where only a span inside it was met
 
     def _book(self, was: Call | None, row: Call) -> None:
         if was is not None and was.task:
@@ -125,14 +126,8 @@ class Calls:
             row = self.world.call(id)
             task = self.world.task(row.task) if row is not None else None
             if row is not None and task is not None:
-                self._place(row, task)
+                put_place(self.world, row, task)
                 self._show(node, around, task, row.model)
-        for task in self._moved_tasks():
-            for _, place in self.world.span(key("otel-in", task.id)):
-                node_there = self.nodes.get(task.project, place)
-                row = self.world.call(call_id(node_there.seen)) if node_there is not None else None
-                if row is not None and row.id not in self._put:
-                    self._place(row, task)
         for id in self.tasks.rehung:
             self._show_again(self.world.task(id))
 
@@ -141,23 +136,6 @@ class Calls:
             node = self.nodes.get(task.project, place) if task is not None else None
             if node is not None and task is not None and node.row not in self._put:
                 self._show(node, self.peers.witnesses(node), task, node.seen.model)
-
-    def _moved_tasks(self) -> list[Task]:
-        """All calls of a task stand where it stands: one of them tells whether it has moved."""
-        rows = [row for (table, _), row in self.world.dirty.items() if table == "tasks" and isinstance(row, Task) and row.protocol == PROTOCOL]
-        found: list[Task] = []
-        for task in rows:
-            for _, place in self.world.span(key("otel-in", task.id), limit=1):
-                node = self.nodes.get(task.project, place)
-                row = self.world.call(call_id(node.seen)) if node is not None else None
-                if row is not None and (row.id in self._put or (row.conversation, row.line) != stand(row, task)):
-                    found.append(task)
-        return found
-
-    def _place(self, row: Call, task: Task) -> None:
-        if (row.conversation, row.line) != stand(row, task):
-            row.conversation, row.line = stand(row, task)
-            self.world.save("calls", row)
 
     def _show(self, node: Node, around: list[Node], task: Task, model: str) -> None:
         spans = [one.seen for one in reversed([node, *around])]
@@ -172,6 +150,20 @@ def details_of(spans: list[SpanSeen]) -> dict[str, Any]:
     details: dict[str, Any] = {"spans": [one.place for one in spans]}
     attempt = max(one.attempt for one in spans)
     return {**details, "attempt": attempt} if attempt > 1 else details
+
+
+def follow(world: World) -> None:
+    """Calls stand where their task stands, whoever has moved it."""
+    for task in [task for id in world.moved if (task := world.task(id)) is not None]:
+        for _, place in world.span(key("otel-in", task.id)) if world.find(key("otel-any", task.project)) else ():
+            if (row := world.call(placed_call(task.project, place))) is not None:
+                put_place(world, row, task)
+
+
+def put_place(world: World, row: Call, task: Task) -> None:
+    if (row.conversation, row.line) != stand(row, task):
+        row.conversation, row.line = stand(row, task)
+        world.save("calls", row)
 
 
 def stand(row: Call, task: Task) -> tuple[str, str]:

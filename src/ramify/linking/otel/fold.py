@@ -53,6 +53,8 @@ class Fold:
         for place in places:
             if (node := self.nodes.get(*place)) is not None:
                 self.reach.touch(node)
+                if node.seen.role == TOOL or node.seen.task:
+                    self.reach.descend(node)  # whom it started is told by which call, and what is in it by which task
 
     def _admit(self, seen: SpanSeen) -> Node | None:
         known = self.nodes.get(seen.project, seen.place)
@@ -91,17 +93,19 @@ class Fold:
 
     def settle(self) -> None:
         self.reach.spread_turned()
+        for node in self.traces.renamed():
+            self.reach.touch(node)
         for above in claims.above(self.nodes, list(self.reach.touched.values())):
             self.reach.touch(above)
-        for node in list(self.reach.touched.values()):
-            if waiting := self.joining.waiting_for(node):
-                self.wake(waiting)
         for node in [node for node in self.reach.touched.values() if node.seen.role == MODEL]:
             for other in self.peers.known_as(node):
                 self.reach.touch(other)
         for node in list(self.reach.touched.values()):
             self._stand(node)
         self._turn_traces()
+        for node in list(self.reach.touched.values()):
+            if waiting := self.joining.waiting_for(node):
+                self.wake(waiting)
         self._read_rows()
         touched = sorted(self.reach.touched.values(), key=lambda node: (self.structure.standing(node).depth, node.seen.opened, node.seen.place))
         for node in touched:
@@ -134,6 +138,8 @@ class Fold:
         how = ""
         if not standing.owner and (agent or self._is_call(node)):
             how = traces.LOOSE if standing.end == MISSING else traces.ROOT if agent else traces.BARE
+        elif not standing.owner and self.joining.carried(node):
+            how = traces.CARRIER
         self.traces.stand(node, how)
 
     def _is_call(self, node: Node) -> bool:
@@ -144,9 +150,10 @@ class Fold:
     def _turn_traces(self) -> None:
         """Where another task stands for the trace now, what hangs on it is placed again."""
         for project, trace, was, main in self.traces.settle():
-            for how in (traces.ROOT, traces.LOOSE, traces.BARE):
+            for how in (traces.ROOT, traces.LOOSE, traces.BARE, traces.CARRIER):
                 for node in self.traces.at(project, trace, how):
                     self.reach.touch(node)
+            self.wake(self.joining.linked_to(project, trace))
             self.tasks.replaced(project, trace, was, main)
 
     def _put(self, node: Node) -> None:
@@ -176,7 +183,7 @@ class Fold:
     def _meet(self, node: Node, wire: Call) -> None:
         """One call, two witnesses: the wire's figures count, in the task that the span says."""
         self.calls.join(node, wire.id)
-        self.joining.give(wire, self.tasks.owner(node))
+        self.joining.give(wire, self._sent_by(wire) or self.tasks.owner(node))
         for native in wire.uses:
             self.tools.met(node, native)
 
@@ -186,8 +193,15 @@ class Fold:
             model = self.nodes.get(node.seen.project, self.structure.standing(node).model)
             if model is not None and model.table == "calls":
                 self._meet(model, wire)
-            else:
-                self.joining.give(wire, self.tasks.id_of(node.seen) if self.structure.is_agent(node) else self.tasks.owner(node))
+            elif task := self._sent_by(wire):
+                self.joining.give(wire, task)
+
+    def _sent_by(self, wire: Call) -> str:
+        """The span that it was sent in knows whose it is, before any that only names its answer."""
+        node = self.nodes.get(wire.project, wire.span)
+        if node is None or is_client_run(node):
+            return ""
+        return self.tasks.id_of(node.seen) if self.structure.is_agent(node) else self.tasks.owner(node)
 
     def _is_own(self, node: Node) -> bool:
         """A call to a model of which no other span tells better."""

@@ -1,6 +1,6 @@
 """What spans have to do with what others show: requests on the wire, tasks of A2A, sessions of the Claude client."""
 
-from ramify.linking.otel.nodes import Node, Nodes, Place, is_client_run
+from ramify.linking.otel.nodes import Node, Nodes, Place, is_client_run, tool_key
 from ramify.linking.otel.peers import MOST, alike_models, answers_key, natives
 from ramify.linking.otel.structure import Structure
 from ramify.linking.otel.tasks import Tasks
@@ -45,12 +45,14 @@ class Joining:
     def waiting_for(self, node: Node) -> list[Place]:
         """Spans whose links lead to this one, and those that name its task as their parent."""
         project = node.seen.project
-        found: list[tuple[int, str]] = []
-        if self._has_links(project):
-            found += self.world.span(key("otel-linked", f"{project}:{node.seen.place}"))
+        found = self.linked_to(project, node.seen.place)
         if node.seen.task:
-            found += self.world.span(key("otel-awaited", f"{project}:{node.seen.task}"))
-        return [(project, ref) for _, ref in found]
+            found += [(project, ref) for _, ref in self.world.span(key("otel-awaited", f"{project}:{node.seen.task}"))]
+        return found
+
+    def linked_to(self, project: str, place: str) -> list[Place]:
+        """Spans whose links lead there: to one span, or to any of a trace."""
+        return [(project, ref) for _, ref in self.world.span(key("otel-linked", f"{project}:{place}"))] if self._has_links(project) else []
 
     def _has_links(self, project: str) -> bool:
         """Asked of every span, before any link of this batch is looked at."""
@@ -141,8 +143,12 @@ def note_answer(world: World, call: Call) -> None:
     if call.session:
         world.add(key("sessions-of", call.project), 0, "")
     wake_spans(world, call.project, call.message, call.request_id)
-    if call.span and not call.session and world.find(key("otel-any", call.project)):
+    if call.session or not world.find(key("otel-any", call.project)):
+        return
+    if call.span:
         world.respanned[call.project, call.span] = None
+    for native in call.uses:
+        world.respanned |= {(call.project, place): None for _, place in world.span(tool_key(call.project, native))}
 
 
 def note_report(world: World, event: ModelAnswered) -> None:

@@ -61,23 +61,38 @@ def task_id(seen: SpanSeen) -> str:
     return _named_task(seen.project, seen.task or seen.place)
 
 
+def shown_task(world: World, seen: SpanSeen) -> str:
+    """A task of A2A that somebody saw is that task; a span about it is only a witness."""
+    protocol, _, native = seen.task.partition(":")
+    if protocol == "a2a":
+        known = world.span(key("a2a-shown", seen.project, native))
+        if len(known) == 1:
+            return known[0][1].partition(" ")[0]
+    return task_id(seen)
+
+
 @lru_cache(8192)
 def _named_task(project: str, native: str) -> str:
     return ids.short("task", project, "otel", native)
 
 
 def call_id(seen: SpanSeen) -> str:
-    return _placed_call(seen.project, seen.place)
+    return placed_call(seen.project, seen.place)
 
 
 @lru_cache(8192)
-def _placed_call(project: str, place: str) -> str:
+def placed_call(project: str, place: str) -> str:
     return ids.short("call", project, "otel", place)
 
 
 @lru_cache(8192)
 def tool_id(project: str, trace: str, native: str) -> str:
     return ids.short("tool", project, "otel", trace, native)
+
+
+def tool_key(project: str, native: str) -> int:
+    """Where spans of any trace stand that tell of a tool call with this id: the wire may show who asked for it."""
+    return key("otel-tool", f"{project}:{native}")
 
 
 def tool_row(world: World, seen: SpanSeen) -> str:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ramify.linking import adoption
 from ramify.linking.otel import claims, content, traces
-from ramify.linking.otel.nodes import Node, Nodes, is_client_run, span_of, task_id, tool_row, trace_of
+from ramify.linking.otel.nodes import Node, Nodes, is_client_run, shown_task, span_of, tool_row, trace_of
 from ramify.linking.otel.outside import owner_in_client
 from ramify.linking.otel.peers import Peers
 from ramify.linking.otel.structure import MISSING, Standing
@@ -49,13 +49,7 @@ class Tasks:
     # -- which task ----------------------------------------------------------------------------------------------------
 
     def id_of(self, seen: SpanSeen) -> str:
-        """A task of A2A that somebody saw is that task; a span about it is only a witness."""
-        protocol, _, native = seen.task.partition(":")
-        if protocol == "a2a":
-            known = self.world.span(key("a2a-shown", seen.project, native))
-            if len(known) == 1:
-                return known[0][1].partition(" ")[0]
-        return task_id(seen)
+        return shown_task(self.world, seen)
 
     def owner(self, node: Node) -> str:
         """Whose a call is."""
@@ -119,7 +113,7 @@ class Tasks:
                 self._put_task(id, row or Task(id, node.seen.project, protocol=PROTOCOL), node)
             elif node is not None and row is not None:
                 self._witness(row, node)
-            elif row is not None and id != stand_in(row.project, self._trace_of(row)):
+            elif row is not None and id in self.sums:  # of a trace whose own task was put above, nothing is left to count
                 self._count(row)
                 self._attach(row, row.found)
         for id, instead in self.gone.items():
@@ -132,9 +126,6 @@ class Tasks:
         found = (self.nodes.get(row.project, place) for place in places) if row is not None else ()
         node = next((one for one in found if one is not None and row is not None and one.row == row.id and self.structure.is_agent(one)), None)
         return self._speaker(node) if node is not None else None
-
-    def _trace_of(self, row: Task) -> str:
-        return next((ref.value for ref in row.refs if ref.protocol == PROTOCOL and ref.kind == "trace"), "")
 
     def _remove(self, id: str, instead: str) -> None:
         row = self.world.task(id)
@@ -167,6 +158,8 @@ class Tasks:
         self._count(row)
         link = self._link(row.id, node, self.structure.outer_halves(node))
         own = row.found is not None and row.found.rule not in ("span-parent", "traceparent", "same-trace")
+        if own and link is not None and link.via_id:
+            self.retooled[link.via_id] = None  # it seemed to be its child until the protocol itself named another parent
         self._attach(row, row.found if own or link is None else link)
 
     def _put_stand_in(self, project: str, id: str) -> None:
@@ -190,7 +183,8 @@ class Tasks:
 
     def _attach(self, row: Task, link: Link | None) -> None:
         self._retie(row, link)
-        row.prompt_author = "agent" if link is not None else "human" if row.prompt else "unknown"
+        if row.protocol == PROTOCOL:
+            row.prompt_author = "agent" if link is not None else "human" if row.prompt else "unknown"
         before = row.parent
         if not adoption.put(self.world, row, link):
             self.refused[row.id] = link
@@ -321,7 +315,8 @@ class Tasks:
             way.append(above)
             above = self.nodes.parent(above)
         for place in (place for one in way for place in one.seen.links[:MOST_LINKS]):
-            self.world.mark(key("otel-linked", f"{node.seen.project}:{place}"), 0, node.seen.place)
+            for where in (place, trace_of(place)):  # a trace that has another task now may be where the link leads
+                self.world.mark(key("otel-linked", f"{node.seen.project}:{where}"), 0, node.seen.place)
             self.world.add(key("otel-links", node.seen.project), 0, "")
             target = self.nodes.get(node.seen.project, place)
             task = "" if target is None else self.id_of(target.seen) if self.structure.is_agent(target) else self.owner(target)

@@ -11,6 +11,7 @@ from ramify.linking.otel.nodes import (
     place_key,
     span_of,
     tool_id,
+    tool_key,
     tool_row,
     trace_of,
     wire_tool,
@@ -71,12 +72,14 @@ class Tools:
             if not self.world.find(runs):
                 self.world.are_new(key("otel-children", tool_id(seen.project, trace, seen.tool_call)))
             self.world.mark(runs, seen.opened, seen.place)
+            self.world.mark(tool_key(seen.project, seen.tool_call), seen.opened, seen.place)
 
     def note_content(self, node: Node, content: Content) -> None:
         seen, trace = node.seen, trace_of(node.seen.place)
         for asked in content.asked:
             spoken = self.spoken(seen.project, trace, asked.id)
             self.world.mark(place_key("otel-asks", seen.project, seen.place), 0, asked.id)
+            self.world.mark(tool_key(seen.project, asked.id), seen.opened, seen.place)
             if is_earlier(seen, spoken.asked_from, spoken.asked_in):
                 spoken.asked_at, spoken.asked_in, spoken.observation = seen.closed, seen.place, seen.observation
                 spoken.asked_from = seen.opened
@@ -257,7 +260,8 @@ class Tools:
 
     def _children(self, row: ToolCall) -> tuple[str, ...]:
         found = (self.world.task(ref) for _, ref in self.world.every(key("otel-children", row.id)))
-        return tuple(task.id for task in sorted((one for one in found if one is not None), key=lambda task: (task.opened, task.id)))
+        own = [task for task in found if task is not None and task.found is not None and task.found.via_id == row.id]
+        return tuple(task.id for task in sorted(own, key=lambda task: (task.opened, task.id)))
 
     def _inner(self, node: Node) -> list[Node]:
         """Further witnesses of the same run, below it."""

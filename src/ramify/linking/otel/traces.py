@@ -5,13 +5,15 @@ from functools import lru_cache
 import msgspec
 from msgspec import Struct
 
-from ramify.linking.otel.nodes import Node, Nodes, task_id, trace_of
+from ramify.linking.otel.nodes import Node, Nodes, shown_task, trace_of
 from ramify.linking.world import World, key
 from ramify.model import ids
 from ramify.model.entity import Sheet
+from ramify.model.otel_event import AGENT, LOOP, WORKFLOW
 
-ROOT, LOOSE, BARE = "root", "loose", "bare"
-"""An agent at the top; what hangs on a span that is not here yet; a call at the top, with no agent around it."""
+ROOT, LOOSE, BARE, CARRIER = "root", "loose", "bare", "carrier"
+"""An agent at the top; what hangs on a span that is not here yet; a call at the top, with no agent around it; any other
+span with no agent above in which requests were sent."""
 
 
 class Trace(Struct, array_like=True):
@@ -37,12 +39,18 @@ def listed(project: str, trace: str, how: str) -> int:
     return key(f"otel-{how}", f"{project}:{trace}")
 
 
+@lru_cache(1024)
+def silent(project: str, trace: str) -> int:
+    return key("otel-silent", f"{project}:{trace}")
+
+
 class Traces:
     def __init__(self, world: World, nodes: Nodes) -> None:
         self.world = world
         self.nodes = nodes
         self._known: dict[tuple[str, str], Trace] = {}
         self.moved: set[tuple[str, str]] = set()  # of which something at the top has changed
+        self._renamed: set[tuple[str, str]] = set()  # of which the conversation is another now
 
     def of(self, node: Node) -> Trace:
         return self.get(node.seen.project, trace_of(node.seen.place))
@@ -56,15 +64,25 @@ class Traces:
     def note(self, node: Node) -> None:
         """What the earliest of its spans says."""
         seen, trace = node.seen, self.of(node)
+        if not seen.conversation and seen.role in (AGENT, LOOP, WORKFLOW):
+            self.world.mark(silent(seen.project, trace.id), seen.opened, seen.place)
         trace.last = max(trace.last, seen.closed, seen.opened)
         if not trace.start or (seen.opened, seen.place) < (trace.first, trace.start):
             trace.first, trace.start, trace.service = seen.opened, seen.place, seen.service
         if seen.conversation and (not trace.conversation or seen.conversation < trace.conversation):
             trace.conversation = seen.conversation
+            self._renamed.add((seen.project, trace.id))
         self.moved.add((seen.project, trace.id))
+
+    def renamed(self) -> list[Node]:
+        """Agents that do not say themselves to which conversation they belong, of traces whose conversation is another now."""
+        found = (self.nodes.get(project, ref) for project, trace in self._renamed for _, ref in self.world.span(silent(project, trace)))
+        return [node for node in found if node is not None]
 
     def stand(self, node: Node, how: str) -> None:
         seen, trace = node.seen, trace_of(node.seen.place)
+        if seen.task:
+            self.moved.add((seen.project, trace))  # it may turn out to be a task that somebody else shows
         if node.stands == how:
             return
         if node.stands:
@@ -85,7 +103,7 @@ class Traces:
         roots = self.at(project, trace, ROOT, 1)
         if bare or (not roots and self.at(project, trace, LOOSE, 1)):
             return stand_in(project, trace)
-        return task_id(roots[0].seen) if roots else ""
+        return shown_task(self.world, roots[0].seen) if roots else ""
 
     def settle(self) -> list[tuple[str, str, str, str]]:
         """Traces whose main task is another now, with what it was and is."""

@@ -28,7 +28,7 @@ from ramify.model.usage import money_in, tokens_in
 from ramify.protocols.anthropic.normal import read_part, read_use
 from ramify.protocols.claude.hooks import NOTICE, author_of
 from ramify.protocols.otel.request import moment
-from ramify.protocols.otel.wire import Attributes, Log, Read, attributes_of, number, parsed, plain, real, text, truth
+from ramify.protocols.otel.wire import Attributes, Log, Read, amount, attributes_of, number, parsed, plain, text, truth
 
 Block = dict[str, Any]
 SPAWNING = ("Agent", "Task")
@@ -132,7 +132,7 @@ def error_of(attributes: Attributes) -> str:
 
 
 def first_of(attributes: Attributes, began: int) -> int:
-    waited = real(attributes.get("ttft_ms"))
+    waited = amount(attributes.get("ttft_ms"))
     return began + round(waited * 1000) if waited else 0
 
 
@@ -202,7 +202,7 @@ def requested(attributes: Attributes, record: Record, scope: Scope, at: int) -> 
     request = text(attributes.get("request_id"))
     if not request:
         return []
-    began = at - (number(attributes.get("duration_ms")) or 0) * 1000
+    began = at - round((amount(attributes.get("duration_ms")) or 0) * 1000)
     name = text(attributes.get("agent.name"))
     call = ModelAnswered(
         "", record.id, record.project, at, "ok", request_id=request, model=text(attributes.get("model")),
@@ -216,7 +216,7 @@ def failed_request(attributes: Attributes, record: Record, scope: Scope, at: int
     request = text(attributes.get("request_id"))
     if not request:
         return []
-    began = at - (number(attributes.get("duration_ms")) or 0) * 1000
+    began = at - round((amount(attributes.get("duration_ms")) or 0) * 1000)
     call = ModelAnswered(
         "", record.id, record.project, at, "error", request_id=request, model=text(attributes.get("model")), error=error_of(attributes),
         scope=scope, source=record.source, began=began, utility=utility_of(attributes),
@@ -238,7 +238,7 @@ def cost_of(attributes: Attributes) -> int | None:
     micros = number(attributes.get("cost_usd_micros"))
     if micros is not None:
         return money_in(micros * 1000)
-    dollars = real(attributes.get("cost_usd"))
+    dollars = amount(attributes.get("cost_usd"))
     return money_in(round(dollars * 1_000_000_000)) if dollars is not None else None
 
 
@@ -246,7 +246,7 @@ def tool_told(attributes: Attributes, record: Record, scope: Scope, at: int, end
     tool, request = text(attributes.get("tool_use_id")), text(attributes.get("request_id"))
     if not tool:
         return []
-    began = at - (number(attributes.get("duration_ms")) or 0) * 1000 if ended else at
+    began = at - round((amount(attributes.get("duration_ms")) or 0) * 1000) if ended else at
     block = {"type": "tool_use", "id": tool, "name": text(attributes.get("tool_name")), "input": tool_input(attributes)}
     events: list[Event] = []
     if request and ended:

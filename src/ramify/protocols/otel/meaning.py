@@ -10,7 +10,7 @@ from ramify.model.prices import Tokens
 from ramify.model.usage import money_in, tokens_in
 from ramify.protocols.otel import adk, names
 from ramify.protocols.otel.content import content_of, prompt_of
-from ramify.protocols.otel.wire import WITHHELD, Read, name, number, parsed, real, text, truth
+from ramify.protocols.otel.wire import WITHHELD, Read, amount, name, number, parsed, text, truth
 
 STATES = {
     "completed": "completed", "complete": "completed", "success": "completed", "succeeded": "completed", "finished": "completed",
@@ -55,8 +55,8 @@ def call_of(seen: SpanSeen, read: Read, utility: str) -> SpanSeen:
     content = content_of(read)
     if tokens_in(number(read.means(names.REASONING))) and not any(said.thought for said in content.said):
         content = with_hidden_thought(content)
-    first = seen.opened + round((real(read.means(names.FIRST_SECONDS)) or 0) * 1e6)
-    first += round((real(read.means(names.FIRST_MILLISECONDS)) or 0) * 1e3)
+    first = seen.opened + round((amount(read.means(names.FIRST_SECONDS)) or 0) * 1e6)
+    first += round((amount(read.means(names.FIRST_MILLISECONDS)) or 0) * 1e3)
     return replace(
         seen, model=text(read.means(names.MODEL)), message=name(read.means(names.RESPONSE)), request_id=name(read.means(names.REQUEST)),
         stop_reason=stop_of(read), first=first if first > seen.opened else 0, utility=utility, content=content,
@@ -152,5 +152,5 @@ def tokens_of(read: Read) -> Tokens | None:
 
 
 def cost_of(read: Read) -> int | None:
-    cost = real(read.means(names.COST))
+    cost = amount(read.means(names.COST))
     return money_in(round(cost * NANO)) if cost is not None else None

@@ -19,6 +19,8 @@ CODES = {"STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2}
 REMOTE = 0x200
 WITHHELD = "<REDACTED>"
 LARGEST = 2**63
+LONGEST_INDEX = 9  # digits of a place in a list
+MOST = 1e12
 SERVER, CLIENT = 2, 3
 
 
@@ -175,6 +177,12 @@ def real(value: Any) -> float | None:
     return found if math.isfinite(found) else None
 
 
+def amount(value: Any) -> float | None:
+    """Of money or time. What nobody can have paid or waited for is not known: multiplied, no store could hold it."""
+    found = real(value)
+    return found if found is not None and 0 <= found <= MOST else None
+
+
 def text(value: Any) -> str:
     """"" for everything that is none, and for what was withheld."""
     return value if isinstance(value, str) and value != WITHHELD else ""
@@ -278,6 +286,6 @@ def numbered(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]
     for name, value in attributes.items():
         if name.startswith(lead):
             index, _, rest = name[len(lead) :].partition(".")
-            if index.isdigit() and rest:
+            if index.isdecimal() and len(index) <= LONGEST_INDEX and rest:
                 found.setdefault(int(index), {})[rest] = value
     return [found[index] for index in sorted(found)]
