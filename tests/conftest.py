@@ -15,7 +15,6 @@ settings.load_profile("any machine")
 SLOW = {
     "peers", "browser", "contracts", "brokers", "mcp", "test_forgetting", "test_redacting", "test_servers", "test_clickhouse", "test_clickhouse_cluster",
     "test_lists", "test_retention", "test_order_stories", "test_copying", "test_kill", "test_mistakes", "test_cases", "test_claude_sources",
-    "test_store_away", "test_sql_process", "test_clickhouse_ways", "test_older_clickhouse",
 }  # fmt: skip
 """Folders and files that take long: who begins with them does not end with one of them."""
 
