@@ -97,6 +97,15 @@ def _attach(world: World, task: Task) -> bool:
     return taken
 
 
+def leads_to(parents: dict[str, str], task: str, above: str) -> bool:
+    """Whether it stands under the other, as far as parents were chosen yet."""
+    while task:
+        if task == above:
+            return True
+        task = parents.get(task, "")
+    return False
+
+
 def _note_callers(world: World, task: Task, link: Link | None) -> None:
     for one in (task.link, link):
         if one is not None and one.via_id:

@@ -1,5 +1,6 @@
 """The links of a batch: who must be judged again because of what became known, circles, and mere references."""
 
+from ramify.linking import adoption
 from ramify.linking.a2a import mentions, parents, subject
 from ramify.linking.a2a.mentions import REFERRING, Mention
 from ramify.linking.a2a.parents import Claim, all_claims, link_of, valid
@@ -145,7 +146,7 @@ class Family:
         chosen: dict[str, Claim] = {}
         counting = [(claim, task) for task, found in claims.items() for claim in valid(found)]
         for claim, task in sorted(counting, key=lambda pair: (pair[0].order(), pair[1])):
-            if task not in chosen and not _leads_to(parent, claim.parent, task):
+            if task not in chosen and not adoption.leads_to(parent, claim.parent, task):
                 chosen[task], parent[task] = claim, claim.parent
         for task, found in claims.items():
             first = next(iter(valid(found)), None)
@@ -211,11 +212,3 @@ def references_of(world: World, task: Task) -> tuple[Link, ...]:
     named = sorted((one.at, one.ref, one.index, one.refers, one.observation) for one in found if one is not None)
     links = {target: Link("refers", target, parents.RULE, 1.0, evidence=(seen,)) for *_, target, seen in reversed(named)}
     return tuple(reversed(links.values()))
-
-
-def _leads_to(parent: dict[str, str], task: str, above: str) -> bool:
-    while task:
-        if task == above:
-            return True
-        task = parent.get(task, "")
-    return False

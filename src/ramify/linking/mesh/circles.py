@@ -50,7 +50,7 @@ def judge(world: World, tasks: Iterable[str]) -> list[Task]:
     """Of these, of those about whom people speak now, and of those that were refused before. Gives all that stand
     elsewhere now."""
     asked = dict.fromkeys(tasks)
-    asked |= dict.fromkeys(child for child in world.corrected() if ("corrections", child) in world.dirty)
+    asked |= dict.fromkeys(sorted(child for table, child in world.dirty if table == "corrections"))
     asked |= dict.fromkeys(child for id in tuple(asked) for child in world.corrected_under(id))
     projects = {task.project for id in asked if (task := world.task(id)) is not None}
     before = [id for project in sorted(projects) for id in refused(world, project)]
@@ -101,7 +101,7 @@ def arrange(world: World, kin: Kin) -> list[Task]:
     before = {row.id: row.parent for row in rows}
     taken: dict[str, str] = {}
     for edge in sorted(edge for edges in kin.values() for edge in edges):
-        if edge.child not in taken and not leads_to(taken, edge.parent, edge.child):
+        if edge.child not in taken and not adoption.leads_to(taken, edge.parent, edge.child):
             taken[edge.child] = edge.parent
     if any(row.parent != taken.get(row.id, "") for row in rows):
         for row in rows:
@@ -113,11 +113,3 @@ def arrange(world: World, kin: Kin) -> list[Task]:
         note(world, row, bool(edges) and taken.get(row.id) != edges[0].parent)
         refer(world, row, row.found if edges and row.id not in taken else None)
     return [row for row in rows if row.parent != before[row.id]]
-
-
-def leads_to(taken: dict[str, str], task: str, above: str) -> bool:
-    while task:
-        if task == above:
-            return True
-        task = taken.get(task, "")
-    return False
