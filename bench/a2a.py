@@ -13,7 +13,6 @@ import json
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -126,10 +125,13 @@ async def stay_open(watched: int, seconds: float, streams: int = 50) -> None:
 
 def main(open_seconds: float = 0.0) -> None:
     direct, watched = free_port(), free_port()
-    folder = Path(tempfile.mkdtemp(prefix="ramify-bench-"))
     agent = [sys.executable, "-m", "bench.a2a", "--agent", str(direct)]
-    server = [sys.executable, "-m", "ramify", "serve", "--port", str(watched), "--store", f"sqlite:{folder}/bench.db"]
-    with process(agent, direct), process([*server, "--a2a", f"bench=http://127.0.0.1:{direct}"], watched):
+    server = [sys.executable, "-m", "ramify", "serve", "--port", str(watched), "--a2a", f"bench=http://127.0.0.1:{direct}"]
+    with (
+        tempfile.TemporaryDirectory(prefix="ramify-bench-") as folder,
+        process(agent, direct),
+        process([*server, "--store", f"sqlite:{folder}/bench.db"], watched),
+    ):
         if open_seconds:
             run(stay_open(watched, open_seconds))
             return

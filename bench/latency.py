@@ -102,12 +102,12 @@ def main(command: list[str] | None = None) -> None:
     upstream = f"http://127.0.0.1:{direct}"
     peers = [sys.executable, "-m", "bench.peers"]
     bare = [*peers, "proxy", str(proxied), upstream]
-    folder = tempfile.mkdtemp(prefix="ramify-bench-")
-    given = [part.format(port=proxied, upstream=upstream, folder=folder) for part in command or []]
     table = Table("request", "what", "connections", *(f"{side} {p}" for side in ("direct", "proxied") for p in
                   ("p50", "p95", "p99")), "added p50", "", "count", title=title())  # fmt: skip
-    with process([*peers, "upstream", str(direct)], direct), process(given or bare, proxied):
-        run(bench(direct, proxied, table))
+    with tempfile.TemporaryDirectory(prefix="ramify-bench-") as folder, process([*peers, "upstream", str(direct)], direct):
+        given = [part.format(port=proxied, upstream=upstream, folder=folder) for part in command or []]
+        with process(given or bare, proxied):
+            run(bench(direct, proxied, table))
     Console(width=150).print(table)
 
 

@@ -14,7 +14,7 @@ settings.register_profile("any machine", deadline=None)  # a busy machine is no 
 settings.load_profile("any machine")
 SLOW = {
     "peers", "browser", "contracts", "brokers", "mcp", "test_forgetting", "test_redacting", "test_servers", "test_clickhouse", "test_clickhouse_cluster",
-    "test_lists", "test_retention", "test_order_stories", "test_copying", "test_kill", "test_mistakes", "test_cases", "test_claude_sources",
+    "test_lists", "test_retention", "test_order_stories", "test_copying", "test_kill", "test_mistakes", "test_cases", "test_claude_sources", "test_store_away",
 }  # fmt: skip
 """Folders and files that take long: who begins with them does not end with one of them."""
 

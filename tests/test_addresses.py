@@ -19,7 +19,7 @@ from ramify.recording import checked
 from ramify.settings import load
 from ramify.storage.address import shown
 from tests.cli.test_main import environment, ramify
-from tests.contracts.engines import ENGINES, cluster
+from tests.contracts.engines import cluster, to_be_had
 from tests.story import CASES
 
 CASE = str(CASES / "anthropic" / "subtask-task" / "exchanges.jsonl")
@@ -81,9 +81,7 @@ def test_no_command_shows_a_password(address: str, tmp_path: Path, capfd: pytest
 
 @pytest.mark.parametrize("place", ["in front", "in the options"])
 def test_a_server_and_those_who_ask_it_show_no_password(place: str, tmp_path: Path) -> None:
-    if why := ENGINES["postgres"].missing:
-        assert not os.environ.get("CI"), why
-        pytest.skip(why)
+    to_be_had("postgres")
     plain = cluster().url
     address = plain.replace("ramify@", f"ramify:{SECRET}@") + "?schema=hidden" if place == "in front" else f"{plain}?schema=hidden&password={SECRET}"
     where = plain.replace("ramify@", "") + "?schema=hidden"

@@ -53,12 +53,17 @@ def to_be_had(name: str) -> str:
     return name
 
 
+def folder_of_the_run(prefix: str, where: str | None = None) -> Path:
+    """Gone with the process."""
+    folder = TemporaryDirectory(prefix=prefix, dir=where)
+    atexit.register(folder.cleanup)
+    return Path(folder.name)
+
+
 @cache
 def cluster() -> postgres.Cluster:
     """One for the whole run; each store has a schema of its own in it."""
-    folder = TemporaryDirectory(prefix="ramify-postgres-")
-    made = postgres.Cluster(Path(folder.name) / "cluster", fsync="off")  # nobody takes the machine's power away meanwhile
-    atexit.register(folder.cleanup)
+    made = postgres.Cluster(folder_of_the_run("ramify-postgres-") / "cluster", fsync="off")  # nobody takes the machine's power away meanwhile
     atexit.register(made.stop)
     return made
 
@@ -70,9 +75,7 @@ def schema_of(folder: Path) -> str:
 @cache
 def server() -> clickhouse.Server:
     """One for the whole run; each store has a database of its own in it."""
-    folder = TemporaryDirectory(prefix="ramify-clickhouse-", dir=clickhouse.quick_folder())
-    made = clickhouse.Server(Path(folder.name) / "server")
-    atexit.register(folder.cleanup)
+    made = clickhouse.Server(folder_of_the_run("ramify-clickhouse-", clickhouse.quick_folder()) / "server")
     atexit.register(made.kill)
     return made
 

@@ -1,9 +1,7 @@
 """The cases of every protocol, read into each engine: the same rows, and the same answers to every question."""
 
-import os
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -12,7 +10,7 @@ from ramify.app import Ramify
 from ramify.copying import BATCH, copy
 from ramify.ingest import Ingest
 from ramify.model.observation import Observation
-from tests.contracts.engines import ENGINES, derived, difference
+from tests.contracts.engines import ENGINES, derived, difference, folder_of_the_run, to_be_had
 
 CASES = Path(__file__).parent.parent / "cases"
 KINDS = ("anthropic", "claude", "a2a", "sam", "events")
@@ -32,7 +30,7 @@ def first() -> Ramify:
 @cache
 def told(engine: str) -> Ramify:
     """The same observations: events know when they were recorded."""
-    ramify = Ramify.open(ENGINES[engine].address(Path(mkdtemp(prefix="ramify-answers-"))))
+    ramify = Ramify.open(ENGINES[engine].address(folder_of_the_run("ramify-answers-")))
     if engine == "clickhouse":  # a copy looks for each observation at the end, which takes it minutes
         take(ramify, [seen for _, seen in first().store.observations()])
     else:
@@ -49,10 +47,7 @@ def take(ramify: Ramify, seen: list[Observation]) -> None:
 
 @pytest.fixture(params=OTHERS)
 def other(request: pytest.FixtureRequest) -> Ramify:
-    if why := ENGINES[request.param].missing:
-        assert not os.environ.get("CI"), why
-        pytest.skip(why)
-    return told(request.param)
+    return told(to_be_had(request.param))
 
 
 def test_the_same_rows_follow_on_every_engine(other: Ramify) -> None:

@@ -1,10 +1,8 @@
 """A store of which some projects can be seen gives what a store of these alone gives, on every engine; and nothing else at all."""
 
-import os
 import re
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -17,7 +15,7 @@ from ramify.query.service import Questions
 from ramify.storage.base import Ask, Bounds, Store
 from ramify.storage.columns import COLUMNS
 from ramify.storage.sqlite import Sqlite
-from tests.contracts.engines import ENGINES
+from tests.contracts.engines import ENGINES, folder_of_the_run, to_be_had
 from tests.two_projects import ALPHA, BRAVO, log_of, told
 
 NEVER = {
@@ -30,7 +28,7 @@ FEW = ("anthropic/subtask-three-parallel", "a2a/v1-refine", "sam/simple", "event
 
 @cache
 def both(engine: str) -> Store:
-    store = told(log_of(ALPHA, FEW), log_of(BRAVO, FEW), store=ENGINES[engine].open(Path(mkdtemp(prefix="ramify-narrowed-"))), size=50)
+    store = told(log_of(ALPHA, FEW), log_of(BRAVO, FEW), store=ENGINES[engine].open(folder_of_the_run("ramify-narrowed-")), size=50)
     Indexer(store).catch_up()
     return store
 
@@ -44,10 +42,7 @@ def alone() -> Store:
 
 @pytest.fixture(params=list(ENGINES))
 def store(request: pytest.FixtureRequest) -> Store:
-    if why := ENGINES[request.param].missing:
-        assert not os.environ.get("CI"), why
-        pytest.skip(why)
-    return both(request.param)
+    return both(to_be_had(request.param))
 
 
 def own(store: Store) -> Store:

@@ -1,7 +1,6 @@
 """SQL that people wrote gives the same on every engine, can only read, and reads nothing but the views."""
 
 import json
-import os
 import resource
 import time
 from typing import Any
@@ -14,7 +13,7 @@ from ramify.query.direct import sql, views
 from ramify.query.mesh_views import VIEWS as MESH_VIEWS
 from ramify.storage.base import Bounds
 from ramify.storage.views import VIEWS
-from tests.contracts.engines import ENGINES
+from tests.contracts.engines import ENGINES, to_be_had
 from tests.contracts.test_answers import first, told
 from tests.story import expected
 
@@ -26,10 +25,7 @@ HOSTILE = (
 
 @pytest.fixture(params=[name for name in ENGINES if name != "memory"])
 def store(request: pytest.FixtureRequest) -> Ramify:
-    if why := ENGINES[request.param].missing:
-        assert not os.environ.get("CI"), why
-        pytest.skip(why)
-    return told(request.param)
+    return told(to_be_had(request.param))
 
 
 def asked(ramify: Ramify, query: str) -> list[dict[str, Any]]:
@@ -110,7 +106,7 @@ ABUSE = {
         "SELECT repeat('x', 1000000000)", "SELECT sleep(3)", "SELECT count() FROM numbers(100000000000)", "SELECT sum(length(repeat(toString(number), 1000000))) FROM numbers(10000000)",
         "SELECT max(editDistance(repeat('a', 60000), repeat(toString(number), 60000))) FROM numbers(100)", "SELECT groupArray(number) FROM numbers(10000000000)",
         "SELECT arraySum(arrayMap(x -> x * x, range(400000000)))", "SELECT repeat(toString(number % 9), 500000) FROM numbers(900)", "SELECT match(repeat('a', 1000000), '(a|aa)*(a|aa)*b'), count() FROM numbers(10000000000)",
-        "SELECT length(repeat(repeat('x', 1000000), 900)), length(repeat(repeat('y', 1000000), 901)), length(repeat(repeat('z', 1000000), 902))",
+        "SELECT " + ", ".join(f"length(repeat(repeat('x', 1000000), {times}))" for times in range(900, 930)),
     ),
 }  # fmt: skip
 
@@ -118,9 +114,7 @@ ABUSE = {
 @pytest.mark.parametrize(("engine", "query"), [(engine, query) for engine in ABUSE for query in ABUSE[engine]])
 def test_a_database_server_ends_what_takes_too_long_or_too_much(engine: str, query: str) -> None:
     """Within its second, but for how busy the machine is; and what comes to us is bounded."""
-    if why := ENGINES[engine].missing:
-        assert not os.environ.get("CI"), why
-        pytest.skip(why)
+    to_be_had(engine)
     ramify = told(engine)
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
     try:
@@ -128,7 +122,7 @@ def test_a_database_server_ends_what_takes_too_long_or_too_much(engine: str, que
     except UserMistake as mistake:
         said = str(mistake)
         assert said.count(" — ") == 1
-    assert time.monotonic() - start < 8
+    assert time.monotonic() - start < 20  # without a bound, the longest would take minutes
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10
 
 
@@ -144,9 +138,7 @@ def test_many_rows_come_in_their_order(store: Ramify) -> None:
 
 
 def test_the_inner_schema_of_postgres_may_not_be_named() -> None:
-    if why := ENGINES["postgres"].missing:
-        assert not os.environ.get("CI"), why
-        pytest.skip(why)
+    to_be_had("postgres")
     ramify = told("postgres")
     schema = ramify.store._server.schema  # type: ignore[attr-defined]
     for query in PAST_THE_VIEWS:
@@ -185,18 +177,14 @@ ELSEWHERE = (
 
 @pytest.mark.parametrize("query", ELSEWHERE)
 def test_on_clickhouse_nothing_but_the_views_may_be_named(query: str) -> None:
-    if why := ENGINES["clickhouse"].missing:
-        assert not os.environ.get("CI"), why
-        pytest.skip(why)
+    to_be_had("clickhouse")
     ramify = told("clickhouse")
     with pytest.raises(UserMistake, match=r"may not|may only"):
         sql(ramify.store, query.format(own=ramify.store.server.database), Bounds())  # type: ignore[attr-defined]
 
 
 def test_on_clickhouse_a_query_may_be_as_rich_as_its_language() -> None:
-    if why := ENGINES["clickhouse"].missing:
-        assert not os.environ.get("CI"), why
-        pytest.skip(why)
+    to_be_had("clickhouse")
     query = """
         WITH big AS (SELECT conversation, count() AS tasks, groupArray(id) AS ids FROM ramify_tasks GROUP BY conversation)
         SELECT big.tasks, arrayExists(one -> has(big.ids, one), ids) AS found, toDateTime('2026-01-01 00:00:00', 'UTC') AS at
@@ -219,9 +207,7 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("case", ["simple", "parallel", "workflow"])
 def test_the_questions_of_a_mesh_run_in_its_own_schema(case: str) -> None:
-    if why := ENGINES["postgres"].missing:
-        assert not os.environ.get("CI"), why
-        pytest.skip(why)
+    to_be_had("postgres")
     import psycopg
 
     from ramify.storage.postgres_direct import mesh_of
@@ -240,9 +226,7 @@ def test_the_questions_of_a_mesh_run_in_its_own_schema(case: str) -> None:
 
 def test_where_postgres_has_json_it_is_jsonb_and_our_own_views_have_none() -> None:
     """What tools got and gave stands in bodies, which only `show` and the API read there; a mesh's is written out."""
-    if why := ENGINES["postgres"].missing:
-        assert not os.environ.get("CI"), why
-        pytest.skip(why)
+    to_be_had("postgres")
     import psycopg
 
     from ramify.storage.postgres_direct import JSON, views_of

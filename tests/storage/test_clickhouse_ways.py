@@ -122,10 +122,12 @@ def test_a_word_that_a_row_said_before_is_not_taken_for_what_it_says_now(store: 
 
 
 def test_a_row_that_moved_very_often_stands_once_where_it_stands_now(store: ClickHouse) -> None:
-    for at in range(1, 400):
-        rows: dict[tuple[str, str], Entity | None] = {("conversations", "conv_busy"): Conversation("conv_busy", active=1000 + at)}
-        rows["conversations", f"conv_{at:03}"] = Conversation(f"conv_{at:03}", active=at)
-        store.append((), Changes(rows=rows))
+    for turn in range(1, 400, 20):
+        with store.exclusive():
+            for at in range(turn, min(turn + 20, 400)):
+                rows: dict[tuple[str, str], Entity | None] = {("conversations", "conv_busy"): Conversation("conv_busy", active=1000 + at)}
+                rows["conversations", f"conv_{at:03}"] = Conversation(f"conv_{at:03}", active=at)
+                store.append((), Changes(rows=rows))
     found = [row.id for row in store.page("conversations", Ask("active", limit=30))]
     assert found == ["conv_busy", *(f"conv_{at:03}" for at in range(399, 370, -1))]
 

@@ -1,7 +1,6 @@
 """PostgreSQL as careful administrators give it away: one schema that somebody made for us, and the right to connect."""
 
 import json
-import os
 import secrets
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +12,7 @@ from ramify.model.mistake import UserMistake
 from ramify.storage.base import Bounds
 from ramify.wiring import open_store
 from tests.cli.test_main import ramify
-from tests.contracts.engines import ENGINES, cluster
+from tests.contracts.engines import cluster, to_be_had
 from tests.story import CASES
 from tests.test_addresses import asked, serving
 
@@ -23,9 +22,7 @@ MESH = str(CASES / "sam" / "parallel" / "messages.jsonl")
 
 @pytest.fixture(autouse=True)
 def present() -> None:
-    if why := ENGINES["postgres"].missing:
-        assert not os.environ.get("CI"), why
-        pytest.skip(why)
+    to_be_had("postgres")
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ class Plan:
     large: int = 0  # bytes in one more artifact
     pace: float = 0.02  # seconds between steps
     sleep: float = 0.0  # seconds in which nothing happens
+    stay: float = 0.0  # the same, for those who give nothing away
     bare: int = -1
     ask: int = -1
     auth: int = -1
@@ -85,7 +86,7 @@ async def carry_out(plan: Plan, voice: Voice, spawn: Spawn, children_at: str) ->
         await voice.end("rejected", f"{plan.title}: not my work")
         return
     await voice.working(f"{plan.title}: started")
-    await asyncio.sleep(plan.pace + plan.sleep)
+    await asyncio.sleep(plan.pace + plan.sleep + (0 if plan.depth > 0 else plan.stay))
     children = await give_away(plan, voice, spawn, plan.at or children_at)
     await write(plan, voice)
     if plan.here(plan.ask) or plan.here(plan.auth):

@@ -138,7 +138,7 @@ async def test_a_tree_is_canceled_from_the_top_and_what_is_over_is_left_alone(ve
     async with watched_agent(version, tmp_path) as (only, server):
         port = server.url.rpartition(":")[2]
         words = ("--store", server.store, "--port", port, "--a2a", f"a={only.url}")
-        async with following(tmp_path, only.url, "--say", "plan depth=1 fanout=2 sleep=20 announce=each", *words) as told:
+        async with following(tmp_path, only.url, "--say", "plan depth=1 fanout=2 stay=20 announce=each", *words) as told:
             root = (await told.until("working")).rpartition("(")[2].rstrip(")")
             await told.until("Work 1 working")
             await children_of(server, root, 2)
@@ -156,7 +156,7 @@ async def test_a_tree_is_canceled_from_the_top_and_what_is_over_is_left_alone(ve
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_children_that_were_only_named_are_canceled_at_the_agent_that_named_them(version: str, tmp_path: Path) -> None:
     async with watched_agent(version, tmp_path) as (_, server):
-        async with client(version, f"{server.url}/a2a/a", "stream", "plan depth=1 fanout=2 sleep=20 announce=each") as lines:
+        async with client(version, f"{server.url}/a2a/a", "stream", "plan depth=1 fanout=2 stay=20 announce=each") as lines:
             root = task_of([await anext(lines)])
             await children_of(server, root, 2)
             status, canceled = await post(server, f"tasks/{root}/cancel", {})
