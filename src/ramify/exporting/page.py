@@ -6,7 +6,7 @@ What was captured is hostile: it stands in a block of data that no browser runs,
 import html
 import re
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from ramify.exporting.wish import LEFT_OUT, Wish, cleaned, left_out, without_res
 from ramify.model.entity import Task
 from ramify.model.mistake import UserMistake
 from ramify.model.observation import Request, Response
+from ramify.query.branches import branch_names
 from ramify.query.completeness import completeness
 from ramify.query.kept import artifacts_of, feedback_of
 from ramify.query.observed import body_of
@@ -84,8 +85,9 @@ def snapshot(questions: Questions, scope: Scope, wish: Wish) -> Shape:
     }  # fmt: skip
     for name in ("messages", "tools", "reasoning", "artifacts", "calls", "events"):
         found[name] = {}
+    names = branch_names(questions.store, (task["conversation"] for task in tasks.values()))  # once: a conversation has as many as tasks
     for id in tasks:
-        add_task(found, questions, id, wish)
+        add_task(found, questions, id, wish, names)
     return found
 
 
@@ -120,10 +122,10 @@ def _kept(rows: Shape, wanted: set[str]) -> Shape:
     return {**found, "depth": depths, "size": sizes, "open": [at for at, _ in still], "active": [active for _, active in still]}
 
 
-def add_task(found: Shape, questions: Questions, id: str, wish: Wish) -> None:
+def add_task(found: Shape, questions: Questions, id: str, wish: Wish, names: Mapping[str, str]) -> None:
     messages = cleaned(questions.messages(id, limit=0)["items"])
     tools = cleaned(questions.tools(id, limit=0)["items"])
-    calls = cleaned(questions.calls_of(id, limit=0)["items"])
+    calls = cleaned(questions.calls_of(id, limit=0, names=names)["items"])
     if not wish.results:
         messages = without_results(messages)
         tools = [{**tool, "result": LEFT_OUT if tool["result"] is not None else None} for tool in tools]

@@ -42,8 +42,9 @@ def task_shapes(
     return shapes
 
 
-def call_shapes(store: Store, calls: list[Call]) -> list[Answer]:
-    names = branch_names(store, (call.conversation for call in calls))
+def call_shapes(store: Store, calls: list[Call], names: Mapping[str, str] | None = None) -> list[Answer]:
+    """`names`: of their branches, for whoever asks for the calls of many tasks of one conversation."""
+    names = branch_names(store, (call.conversation for call in calls)) if names is None else names
     firsts = sorted({call.attempt_of for call in calls if call.attempt_of})
     group: dict[str, list[tuple[int, str]]] = {}
     for other in store.among("calls", "attempt_of", firsts):

@@ -1,5 +1,6 @@
 """The questions, by name. Answers are plain dictionaries in the shapes that the API and the terminal show."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ramify.model.entity import Call, Conversation, Entity, Operation, Task, ToolCall
@@ -265,10 +266,12 @@ class Questions:
         row = self._named(id, ("tasks", "conversations", "calls"))
         return [] if isinstance(row, Call) else self._task_ids(row, tree)
 
-    def calls_of(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
+    def calls_of(
+        self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None, names: Mapping[str, str] | None = None
+    ) -> Answer:
         """The model calls of a task, oldest first; a report of what the wire shows is left out."""
         rows, after = cut([call for call in self._calls_of(id, tree) if not (call.relation == "seen" and call.twin)], limit, cursor)
-        return {"items": call_shapes(self.store, rows), "next": after}
+        return {"items": call_shapes(self.store, rows, names), "next": after}
 
     def messages(self, id: str, *, tree: bool = False, limit: int = 50, cursor: str | None = None) -> Answer:
         once = self._once(id, UNDER if tree else SAID_BY, WITHIN)
