@@ -1,20 +1,29 @@
 """What the fuzzers have found, each as small as it came out."""
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec import structs
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from ramify.app import Ramify
 from ramify.capture.a2a.cards import rewrite
+from ramify.capture.cleaner import Cleaner
 from ramify.capture.log_file import HEADER
+from ramify.exporting.offer import Exports
 from ramify.model.mistake import UserMistake
 from ramify.model.moment import FIRST, LAST, iso
-from ramify.model.observation import Record, Request, Response
+from ramify.model.nested import storable
+from ramify.model.observation import Observation, Record, Request, Response
+from ramify.protocols.a2a.wire import comparable
+from ramify.protocols.anthropic.normal import blocks_of, without_marks
 from ramify.protocols.otel.request import read_json, read_protobuf
 from ramify.web.app import FILTER
 from ramify.web.route import read_value
+from tests.test_forgetting import seen_in
 
 CASES = Path(__file__).parent / "cases"
 
@@ -132,3 +141,71 @@ def test_a_mesh_whose_clock_is_centuries_ahead_is_linked_as_any(case: str, tmp_p
         found.append(sorted((task["id"], (task["link"] or {}).get("parent") or "", (task["link"] or {}).get("rule") or "") for task in tasks))
         ramify.close()
     assert found[0] == found[1]
+
+
+def stored(seen: Sequence[Observation]) -> Ramify:
+    ramify = Ramify.open("memory:")
+    ramify.ingest.take(list(seen))
+    assert ramify.ingest.unlinked == 0
+    return ramify
+
+
+def test_numbers_that_no_database_holds_cost_no_frame_and_no_event() -> None:
+    told = 0
+    for case, member in (("a2a/v1-refine", "body"), ("events/edges", "ramify")):
+        for size in (2**63, 2**64, -(2**70), 2**100):
+            seen = []
+            for one in seen_in(case):
+                line = json.loads(one.body) if isinstance(one, Record) else {}
+                if isinstance(inside := line.get(member), dict):
+                    told += 1
+                    line[member] = {**inside, **{name: size for name in ("description", "skills", "at", "recorded") if name in inside}}
+                    one = structs.replace(one, body=json.dumps(line).encode())
+                seen.append(one)
+            ramify = stored(seen)
+            assert ramify.questions.tasks(limit=0)["items"]
+            ramify.close()
+    assert told
+
+
+def test_blocks_whose_ids_are_no_words_are_shown_as_they_are(tmp_path: Path) -> None:
+    odd: list[dict[str, Any]] = [{"type": kind, member: {"a": 1}, "thinking": ["x"]} for kind, member in (("tool_use", "id"), ("tool_result", "tool_use_id"))]
+    seen = []
+    for one in seen_in("anthropic/subtask-three-parallel"):
+        if isinstance(one, Request):
+            body = json.loads(one.body)
+            body["messages"][-1]["content"] = [*blocks_of(body["messages"][-1]["content"]), *odd]
+            one = structs.replace(one, body=json.dumps(body).encode())
+        seen.append(one)
+    ramify = stored(seen)
+    for task in ramify.questions.tasks(limit=0)["items"]:
+        assert any(block.get("id") == {"a": 1} for message in ramify.questions.messages(task["id"])["items"] for block in message["blocks"])
+        assert ramify.questions.tools(task["id"])["items"] is not None
+        assert b"".join(Exports(ramify.questions, {}).asked(task["id"], {"to": "markdown"}).pieces)
+    ramify.close()
+
+
+@pytest.mark.parametrize("act", [without_marks, storable, comparable])
+def test_values_of_any_depth_are_rebuilt(act: Callable[[Any], Any]) -> None:
+    value: Any = "x"
+    for level in range(20_000):
+        value = [value] if level % 2 else {"a": value}
+    found = act(value)
+    assert found is not value
+    for level in range(20_000):
+        found = found[0] if level % 2 == 0 else found["a"]
+    assert found == "x"
+
+
+@pytest.mark.parametrize("depth", [100, 480, 700, 950, 3000, 100_000])
+def test_a_value_nested_without_end_keeps_no_secret(depth: int) -> None:
+    """And its frame stays, as what no reader can open."""
+    deep = '{"a":' * depth + '{"authorization": "Bearer hushhushhushhush0123456789"}' + "}" * depth
+    for case, member in (("a2a/v1-refine", "body"), ("sam/simple", "payload")):
+        one = next(seen for seen in seen_in(case) if isinstance(seen, Record) and isinstance(json.loads(seen.body).get(member), dict))
+        line = json.loads(one.body)
+        line[member] = {**line[member], "metadata": "here"}
+        clean = Cleaner().observation(structs.replace(one, body=json.dumps(line).replace('"here"', deep).encode()))
+        assert isinstance(clean, Record)
+        assert b"hushhush" not in clean.body
+        assert clean.body.count(b'{"a"') == depth

@@ -13,6 +13,7 @@ from ramify.capture.importer import LONGEST_LINE, PEEKED_BYTES, Imported, number
 from ramify.capture.mesh_secrets import redact_message
 from ramify.model.ids import digest, observation_id
 from ramify.model.moment import iso
+from ramify.model.nested import storable
 from ramify.model.observation import Record
 from ramify.protocols.sam.decode import FORMAT
 from ramify.protocols.sam.identity import delivery_id
@@ -23,7 +24,6 @@ from ramify.protocols.sam.wire import (
     is_message,
     moment_of,
     read_json,
-    storable,
     written,
 )
 

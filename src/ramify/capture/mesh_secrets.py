@@ -36,10 +36,10 @@ def redact_beside_messages(body: bytes) -> bytes:
         return body
     try:
         found = json.loads(body)
-    except (ValueError, RecursionError):
+        clean = searched(found, False)
+        return body if clean == found else json.dumps(clean, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    except (ValueError, RecursionError):  # too deep counts as broken
         return redact_broken(body)
-    clean = searched(found, False)
-    return body if clean == found else json.dumps(clean, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def searched(value: Any, beside: bool) -> Any:

@@ -1,7 +1,7 @@
 """A transcript as Markdown. What agents said stands in fences that it cannot close, and nothing of it is markup."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -74,16 +74,22 @@ def section(questions: Questions, task: Shape, numbers: dict[str, str], wish: Wi
     return "\n".join(lines + [text for _, text in sorted(entries(questions, task, spawned, wish), key=lambda one: one[0])]) + "\n"
 
 
+def words_of(messages: Iterable[Shape], member: str) -> set[str]:
+    """What blocks say there. They are as agents wrote them, and may say anything."""
+    blocks = (block for message in messages for block in message["blocks"] if isinstance(block, dict))
+    return {word for block in blocks if isinstance(word := block.get(member), str)}
+
+
 def entries(questions: Questions, task: Shape, spawned: dict[str, list[str]], wish: Wish) -> Iterator[tuple[str, str]]:
     """With their times. Tools of protocols that tell of them by themselves stand between the messages."""
     messages = cleaned(_all(questions.messages, task["id"]))
-    named = {block.get("id") for message in messages for block in message["blocks"] if isinstance(block, dict)}
+    named = words_of(messages, "id")
     for message in messages if wish.results else without_results(messages):
         yield message["timestamp"] or "", said(message, spawned)
     for tool in cleaned(_all(questions.tools, task["id"])):
         if tool["call_id"] not in named:
             yield tool["timestamp"] or "", used(tool, spawned, wish)
-    shown = {block.get("thinking") for message in messages for block in message["blocks"] if isinstance(block, dict)}
+    shown = words_of(messages, "thinking")
     for thought in cleaned(questions.reasoning(task["id"], limit=0, histories=False)["items"]):
         if thought["text"] and thought["text"] not in shown:
             yield thought["timestamp"] or "", f"*{plain(thought['kind'])}* {thought['timestamp'] or ''}\n\n{fence(thought['text'])}"

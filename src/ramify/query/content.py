@@ -100,14 +100,16 @@ def _collect(message: Any, wanted: set[str], uses: dict[str, Block], results: di
     for block in blocks_of(message.get("content") if isinstance(message, dict) else None):
         if not isinstance(block, dict):
             continue
-        if block.get("type") == "tool_use" and block.get("id") in wanted:
-            uses.setdefault(block["id"], block)
+        use, answered = block.get("id"), block.get("tool_use_id")
+        if block.get("type") == "tool_use" and isinstance(use, str) and use in wanted:
+            uses.setdefault(use, block)
         elif (
             block.get("type") == "tool_result"
-            and block.get("tool_use_id") in wanted
+            and isinstance(answered, str)
+            and answered in wanted
             and result_text(block.get("content")).strip() != CLEARED
         ):
-            results.setdefault(block["tool_use_id"], block)
+            results.setdefault(answered, block)
 
 
 def reported_blocks(record: Record) -> Iterator[Block]:

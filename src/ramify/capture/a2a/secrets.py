@@ -55,8 +55,11 @@ def redact_frame(line: bytes, names: frozenset[str] = NO_NAMES) -> bytes:
         return redact_broken(line)
     if not isinstance(frame, dict):
         return redact_broken(line)
-    clean = redact_members(frame, names)
-    return in_writing(line if clean == frame else written(clean))
+    try:
+        clean = redact_members(frame, names)
+        return in_writing(line if clean == frame else written(clean))
+    except RecursionError:
+        return redact_broken(line)
 
 
 def is_stream(line: bytes) -> bool:

@@ -8,10 +8,11 @@ from ramify.capture.importer import Imported
 from ramify.capture.mesh_file import read_line
 from ramify.capture.mesh_secrets import redact_message
 from ramify.model.moment import iso
+from ramify.model.nested import storable
 from ramify.model.observation import Record
 from ramify.protocols.sam.decode import FORMAT
 from ramify.protocols.sam.identity import delivery_id
-from ramify.protocols.sam.wire import read_envelope, storable
+from ramify.protocols.sam.wire import read_envelope
 
 
 def records_of(delivery: Delivery, project: str, at: int, source: str, zone: str) -> list[Imported]:

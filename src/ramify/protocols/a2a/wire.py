@@ -12,6 +12,7 @@ import msgspec
 
 from ramify.model import ids
 from ramify.model.a2a_event import ACTIVE, INTERRUPTED, TERMINAL, UNKNOWN, Piece, Produced, Spoken, Status, plain_word
+from ramify.model.nested import rebuilt, storable
 
 Shape = dict[str, Any]
 KINDS = {"task": "task", "message": "message", "status-update": "statusUpdate", "artifact-update": "artifactUpdate"}
@@ -22,6 +23,8 @@ TRACE = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}", re.
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = 1 << 63  # the year 2262; beyond that it is no time of an agent
 EXACT = 2.0**53  # beyond that, floats are no longer single numbers
+LONG = re.compile(rb"[0-9]{19}")
+"""Agents may write any number; whoever stores it has room for 64 bits."""
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -38,7 +41,10 @@ def items(value: Any) -> list[Any]:
 
 
 def encoded(value: Any) -> bytes:
-    return _encode(value) if value else b""
+    if not value:
+        return b""
+    raw = _encode(value)
+    return _encode(storable(value)) if LONG.search(raw) else raw
 
 
 # -- what it is --------------------------------------------------------------------------------------------------------
@@ -187,13 +193,11 @@ def plain_file(file: Shape) -> Shape:
 
 def comparable(value: Any) -> Any:
     """Protobuf turns whole numbers into floats and keeps no order of keys: the same content is written in one way."""
-    if isinstance(value, dict):
-        return {name: comparable(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [comparable(inner) for inner in value]
-    if isinstance(value, float) and value.is_integer() and abs(value) < EXACT:
-        return int(value)
-    return value
+    return rebuilt(value, dict.copy, _whole)
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < EXACT else value
 
 
 def produced_of(value: Any, old: bool = False) -> Produced | None:

@@ -8,6 +8,7 @@ import msgspec
 
 from ramify.model.event import Unreadable
 from ramify.model.moment import micros
+from ramify.model.nested import LARGEST_INTEGER
 from ramify.model.observation import Record
 from ramify.model.operation_event import (
     LOCAL,
@@ -227,7 +228,7 @@ def is_placed(view: Line) -> bool:
 
 
 def whole(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+    return value if type(value) is int and -LARGEST_INTEGER <= value < LARGEST_INTEGER else 0
 
 
 def canonical(value: object) -> str:

@@ -11,6 +11,7 @@ import msgspec
 
 from ramify.model.event import Atom, Notice, Part, Result, Text, Use
 from ramify.model.ids import digest
+from ramify.model.nested import rebuilt
 from ramify.model.tags import contents, tag_pattern, without_and_space_before
 
 REMINDER = tag_pattern("system-reminder", re.IGNORECASE)
@@ -45,11 +46,11 @@ def canonical(value: Any) -> bytes:
 
 def without_marks(value: Any) -> Any:
     """The same value without `cache_control`, at any depth."""
-    if isinstance(value, dict):
-        return {key: without_marks(item) for key, item in value.items() if key != "cache_control"}
-    if isinstance(value, list):
-        return [without_marks(item) for item in value]
-    return value
+    return rebuilt(value, _unmarked)
+
+
+def _unmarked(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: item for key, item in table.items() if key != "cache_control"}
 
 
 def blocks_of(content: Any) -> list[Any]:

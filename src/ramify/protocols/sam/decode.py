@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from ramify.model.event import Unreadable
 from ramify.model.mesh_event import MeshMessage, Properties
+from ramify.model.nested import storable
 from ramify.model.observation import Record
 from ramify.protocols.sam.identity import HOUR, identity_of
 from ramify.protocols.sam.parts import parts_of, texts
@@ -14,7 +15,6 @@ from ramify.protocols.sam.wire import (
     list_at,
     moment_of,
     read_envelope,
-    storable,
     table_at,
     text_at,
     topic_below,

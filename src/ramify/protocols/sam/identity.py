@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from ramify.model.ids import digest, observation_id
-from ramify.protocols.sam.wire import Envelope, Json, storable, table_at, text_at, topic_below
+from ramify.model.nested import storable
+from ramify.protocols.sam.wire import Envelope, Json, table_at, text_at, topic_below
 
 HOUR = 3_600_000_000
 _canonical = msgspec.json.Encoder(order="deterministic").encode

@@ -15,9 +15,10 @@ from ramify.model.mesh_event import (
     ToolReturned,
     ToolStarted,
 )
+from ramify.model.nested import storable
 from ramify.model.prices import Tokens
 from ramify.model.usage import tokens_in
-from ramify.protocols.sam.wire import Json, list_at, storable, table_at, text_at, written
+from ramify.protocols.sam.wire import Json, list_at, table_at, text_at, written
 
 CHILD_ENDS = {"completed": "ok", "failed": "error", "rejected": "error", "canceled": "canceled"}
 NOTES = {

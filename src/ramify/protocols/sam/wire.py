@@ -4,7 +4,6 @@ Payloads are whatever an agent wrote, so every field is read as if it might be a
 """
 
 import json
-import math
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,9 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from ramify.model.moment import EPOCH
+from ramify.model.nested import LARGEST_INTEGER, storable
 
 Json = dict[str, Any]
-LARGEST_INTEGER = 2**63
 LATEST = 253_402_300_799_000_000  # the last moment of the year 9999
 ASSUMED = "assumed_zone"
 """Put beside a message whose stamps have no zone: the zone that was assumed for them, such as `+00:00`."""
@@ -42,25 +41,6 @@ def read_json(body: bytes) -> Any:
         return _decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return storable(json.loads(body.decode("utf-8", "replace")))
-
-
-def storable(value: Any) -> Any:
-    """The same without what JSON proper, MessagePack and databases refuse."""
-    match value:
-        case str():
-            return value if value.isascii() else value.encode("utf-8", "replace").decode()
-        case float():
-            return value if math.isfinite(value) else None
-        case bool() | None:
-            return value
-        case int():
-            return value if -LARGEST_INTEGER <= value < LARGEST_INTEGER else str(value)
-        case list():
-            return [storable(one) for one in value]
-        case dict():
-            return {storable(key): storable(one) for key, one in value.items()}
-        case _:
-            return str(value)
 
 
 def written(value: Any) -> bytes:
