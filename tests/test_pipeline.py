@@ -309,6 +309,27 @@ def test_closing_while_the_store_hangs_leaves_everything_in_the_spool(world: Wor
     going_on.set()
 
 
+def test_closing_waits_until_what_is_moved_to_the_spool_is_there_and_told(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the queue and a slow disk it stands nowhere, and the process ends when closing is done."""
+    going_on, safe, append = threading.Event(), list[int](), world.spool.append
+
+    def slow(observations: Sequence[Observation]) -> int:
+        time.sleep(0.5)
+        return append(observations)
+
+    monkeypatch.setattr(pipeline, "HANG_SECONDS", 0.3)
+    monkeypatch.setattr(world.ingest, "take", lambda batch: going_on.wait(30) and 0)
+    monkeypatch.setattr(world.spool, "append", slow)
+    world.pipeline.on_safe = lambda count: (time.sleep(0.2), safe.append(count))[1]
+    world.pipeline.start()
+    world.put(turns(1))
+    until(lambda: world.pipeline.state()["waiting"] == 0)
+    world.put(turns(3, 2))
+    assert not world.pipeline.close()
+    assert (len(world.spool), sum(safe)) == (8, 8)
+    going_on.set()
+
+
 def test_put_takes_what_fits_and_counts_the_rest(tmp_path: Path) -> None:
     world = World(tmp_path, queue_limit=10)
     world.put([record(number) for number in range(50)])

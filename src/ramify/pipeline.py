@@ -203,10 +203,10 @@ class Pipeline:
 
     def _pass(self, count: int) -> None:
         if count:
+            self.on_safe(count)
             with self._arrived:
                 self._passed += count
                 self._arrived.notify_all()
-            self.on_safe(count)
 
     def _is_over(self) -> bool:
         with self._arrived:
@@ -340,7 +340,9 @@ class Pipeline:
         return since > 0 and time.monotonic() - since > HANG_SECONDS
 
     def _is_rescued(self) -> bool:
-        return self.spool is not None and not self._hand and not self._queue
+        """Also told: whoever gave it would send it again. What is on its way from the queue to the disk is in neither."""
+        with self._arrived:
+            return self.spool is not None and not self._hand and not self._queue and self._passed >= self._given
 
     def _rescue(self) -> None:
         """In the order in which it came. What is in hand may be stored all the same: then it is known when it is read again."""
