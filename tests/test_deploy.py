@@ -93,6 +93,11 @@ def test_variables_and_addresses_are_those_of_the_program() -> None:
         assert any(f'8377{path}"' in command for path in paths)
 
 
+def test_no_service_of_the_set_names_a_variable_of_the_program() -> None:
+    """A service named ramify would be RAMIFY_PORT=tcp://… in every container of its namespace."""
+    assert kinds()["StatefulSet ramify"]["spec"]["template"]["spec"]["enableServiceLinks"] is False
+
+
 def test_no_secret_stands_in_a_file() -> None:
     for name in ("RAMIFY_TOKEN", "PGPASSWORD", "RAMIFY_STORE"):
         [entry] = [one for one in container()["env"] if one["name"] == name]

@@ -26,6 +26,13 @@ def test_a_flag_beats_a_variable_which_beats_the_file_which_beats_the_default(tm
     assert settings.anthropic_upstream == "https://api.anthropic.com"
 
 
+def test_what_kubernetes_says_of_a_service_of_that_name_is_no_port(tmp_path: Path) -> None:
+    """Every pod beside a service named ramify gets RAMIFY_PORT=tcp://…, the server's own and those of its clients."""
+    settings = load({}, {"HOME": str(tmp_path), "RAMIFY_PORT": "tcp://10.96.0.7:8377", "RAMIFY_SERVICE_PORT": "8377"})
+    assert settings.port == 8377
+    assert load({}, {"RAMIFY_PORT": "tcp://[fd00::7]:8377"}, written(tmp_path, "port = 9000\n")).port == 9000
+
+
 def test_the_written_defaults_are_the_real_ones(tmp_path: Path) -> None:
     written_out = {setting.name: setting.default for setting in SETTINGS}
     nowhere = {"HOME": str(tmp_path)}
