@@ -1,5 +1,6 @@
 """Every setting, once: this list drives flags, variables, `ramify.toml`, defaults and documentation."""
 
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
@@ -30,6 +31,9 @@ from ramify.setting_readers import (
     read_truth,
     read_zone,
 )
+from ramify.storage.address import HIDDEN
+
+LOGIN = re.compile(r"(?<=://)[^\s,]+(?=@)")
 
 
 class Setting(Struct, frozen=True):
@@ -369,7 +373,7 @@ def checked(setting: Setting, text: str, origin: str) -> object:
         return setting.read(text)
     except ValueError as problem:
         raise UserMistake(
-            f"{setting.name} {problem}, not {text!r}",
+            f"{setting.name} {problem}, not {LOGIN.sub(HIDDEN, text)!r}",
             f"it was set by {origin}; for example {setting.flag} {setting.example}",
         ) from None
 
