@@ -104,6 +104,34 @@ def test_a_writer_that_is_killed_is_started_again_and_misses_nothing(tmp_path: P
     assert remote.lost == 0
 
 
+def test_figures_go_on_where_the_writer_before_left_them(tmp_path: Path) -> None:
+    """Whoever draws them from /metrics takes a smaller one for a server that was started again."""
+    remote, _ = started(tmp_path)
+    one, two = list(story.exchanges("anthropic", story.anthropic_cases()[0]))[:2]
+    for number, line in enumerate((one, two)):
+        for seen in line:
+            remote.put(seen)
+        assert remote.flush(60)
+        if number == 0:
+            kill_the_writer(remote)
+    remote.close()
+    state = remote.state()
+    assert (state["stored"], int(str(state["commits"])) >= 2) == (len(one) + len(two), True)
+
+
+def test_what_a_writer_has_given_up_stays_counted_when_it_is_gone(tmp_path: Path) -> None:
+    """What the spool refused is counted there, for all writers to come."""
+    remote, _ = started(tmp_path)
+    remote._take({"state": {"lost": 7, "given_up": 3, "stored": 5, "unlinked": 1, "commits": 2, "commit_seconds": 0.5}}, b"")
+    assert (remote.lost, "given_up" in remote.state()) == (7, False)
+    remote._keep_count()
+    assert remote.lost == 7
+    remote._take({"state": {"lost": 4, "given_up": 0, "stored": 1}}, b"")
+    state = remote.state()
+    assert (state["lost"], state["stored"], state["unlinked"], state["commits"], state["commit_seconds"]) == (7, 6, 1, 2, 0.5)
+    remote.close()
+
+
 SERVER = """
 import sys, time, msgspec
 from ramify.settings import Settings

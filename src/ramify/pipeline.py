@@ -114,10 +114,16 @@ class Pipeline:
 
     @property
     def lost(self) -> int:
-        return self.dropped + self.ingest.lost + (self.spool.lost if self.spool is not None else 0)
+        return self._given_up + (self.spool.lost if self.spool is not None else 0)
+
+    @property
+    def _given_up(self) -> int:
+        """The spool's own count outlives us."""
+        return self.dropped + self.ingest.lost
 
     def state(self) -> dict[str, object]:
         figures = self.figures()
+        del figures["given_up"]
         return {**figures, "captured": self._given + self.dropped, "exchanges": self.exchanges, "lag_ms": lag_ms(int(str(figures.pop("oldest"))))}
 
     def _oldest(self) -> int:
@@ -137,6 +143,7 @@ class Pipeline:
             "spooled": len(self.spool) if self.spool is not None else 0,
             "spooled_bytes": self.spool.bytes if self.spool is not None else 0,
             "lost": self.lost,
+            "given_up": self._given_up,
             "unlinked": self.ingest.unlinked,
             "stored": self.stored,
             "problem": self.problem,
