@@ -309,6 +309,7 @@ class Pipeline:
                         self._away(str(problem))
                         return
                 if self._is_late():
+                    log.error("lost observations=%d: neither store nor spool takes them, and this is the end", len(batch))
                     self.dropped += len(batch)
                     return
                 time.sleep(RETRY_SECONDS)  # nowhere else to put it: `put` counts what no longer fits

@@ -153,13 +153,16 @@ class RemotePipeline:
 
     def _run(self) -> None:
         while True:
+            why = ""
             try:
                 self._serve_one_writer()
             except (OSError, subprocess.TimeoutExpired) as problem:
-                log.warning("the writer is gone problem=%r; starting it again", str(problem))
-            except Exception:  # it outlives every bug, or nothing would be captured any more
+                why = str(problem)
+                log.warning("the writer is gone problem=%r; starting it again", why)
+            except Exception as problem:  # it outlives every bug, or nothing would be captured any more
+                why = repr(problem)
                 log.exception("handing on to the writer failed; starting it again")
-            self._keep_count()
+            self._note_gone(f"no writer runs, so what is seen waits in memory ({why}; the log may say more)")
             if self._closing and (not self._kept or time.monotonic() > self._close_by):
                 if self._kept:
                     log.error("lost observations=%d: no writer would take them", len(self._kept))
@@ -168,13 +171,13 @@ class RemotePipeline:
             with self._changed:
                 self._unsent = len(self._kept)  # whatever was not acknowledged is sent again
 
-    def _keep_count(self) -> None:
-        """That of a writer that is gone, before another tells its own."""
+    def _note_gone(self, problem: str) -> None:
+        """What a writer that is gone has counted, before another tells its own; and that there is none, until another tells how it is."""
         with self._changed:
             gone = {name: self._state.get(name, 0) for name in COUNTED}
             for name, count in gone.items():
                 self._before[name] += count
-            self._state = {**self._state, **dict.fromkeys(COUNTED, 0), "lost": self._state.get("lost", 0) - gone["given_up"]}
+            self._state = {**self._state, **dict.fromkeys(COUNTED, 0), "lost": self._state.get("lost", 0) - gone["given_up"], "problem": problem}
 
     def _serve_one_writer(self) -> None:
         ours, theirs = socket.socketpair()
