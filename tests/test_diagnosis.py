@@ -17,7 +17,7 @@ from tests import postgres
 from tests.cli.test_main import ramify
 from tests.test_spool import record
 
-WITHOUT = ["spool", "server", "upstream", "client"]
+WITHOUT = ["space", "spool", "server", "upstream", "client"]
 
 
 def test_a_store_that_is_away_is_one_trouble_among_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,6 +32,13 @@ def test_a_store_that_is_away_is_one_trouble_among_others(tmp_path: Path, monkey
     assert (found["store"]["status"], "Connection refused" in found["store"]["message"]) == ("fail", True)
     assert (found["spool"]["status"], found["spool"]["message"]) == ("warn", "2 observations wait in the spool")
     assert f":{port}" in found["server"]["message"]
+    assert found["space"]["message"].endswith("free beside the spool")
+
+
+def test_an_address_that_cannot_be_read_is_one_trouble_among_others(tmp_path: Path) -> None:
+    told = ramify(tmp_path, "doctor", "--json", "--store", "postgresql://me:a/b@h/db")
+    assert told.returncode == 1
+    assert [check["check"] for check in json.loads(told.stdout)] == ["store", "server", "upstream", "client"]
 
 
 def test_a_store_that_is_a_folder_is_one_trouble_among_others(tmp_path: Path) -> None:

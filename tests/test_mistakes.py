@@ -244,6 +244,21 @@ def test_a_dead_upstream_is_told_to_the_client_and_recorded(tmp_path: Path) -> N
     assert [call["status"] for call in items] == ["error"]
 
 
+def test_a_server_that_still_waits_for_its_store_ends_when_it_is_told(tmp_path: Path) -> None:
+    """As the first process of a container it would not hear of it, and be killed a minute later."""
+    pytest.importorskip("psycopg")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        store = f"postgresql://ramify@127.0.0.1:{silent.getsockname()[1]}/ramify?connect_timeout=60"
+        command = [sys.executable, "-m", "ramify", "serve", "--port", str(free_port()), "--store", store]
+        with subprocess.Popen(command, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as child:
+            silent.settimeout(30)
+            asking, _ = silent.accept()
+            child.send_signal(signal.SIGTERM)
+            told = child.communicate(timeout=10)[1]
+            asking.close()
+    assert (child.returncode, told) == (0, "")
+
+
 # -- files -------------------------------------------------------------------------------------------------------------
 
 

@@ -22,7 +22,7 @@ from ramify.model.observation import Observation, Record, Request, Response
 from ramify.model.prices import Tokens
 from ramify.pipeline import Pipeline
 from ramify.rebuild import rebuild
-from ramify.spool import Spool
+from ramify.spool import Spool, SpoolDown
 from ramify.storage.base import StoreDown
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from ramify.writer import RemotePipeline, send_frame, serve_writer
@@ -307,6 +307,46 @@ def test_closing_while_the_store_hangs_leaves_everything_in_the_spool(world: Wor
     assert time.monotonic() - began < 5
     assert len(world.spool) == 6
     going_on.set()
+
+
+def test_closing_waits_until_what_is_moved_to_the_spool_is_there_and_told(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the queue and a slow disk it stands nowhere, and the process ends when closing is done."""
+    going_on, safe, append = threading.Event(), list[int](), world.spool.append
+
+    def slow(observations: Sequence[Observation]) -> int:
+        time.sleep(0.5)
+        return append(observations)
+
+    monkeypatch.setattr(pipeline, "HANG_SECONDS", 0.3)
+    monkeypatch.setattr(world.ingest, "take", lambda batch: going_on.wait(30) and 0)
+    monkeypatch.setattr(world.spool, "append", slow)
+    world.pipeline.on_safe = lambda count: (time.sleep(0.2), safe.append(count))[1]
+    world.pipeline.start()
+    world.put(turns(1))
+    until(lambda: world.pipeline.state()["waiting"] == 0)
+    world.put(turns(3, 2))
+    assert not world.pipeline.close()
+    assert (len(world.spool), sum(safe)) == (8, 8)
+    going_on.set()
+
+
+def test_what_nobody_takes_at_the_end_is_said(world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Nobody can ask a server that has ended how much it was."""
+
+    def away(batch: Sequence[Observation]) -> int:
+        raise StoreDown("away")
+
+    def full(observations: Sequence[Observation]) -> int:
+        raise SpoolDown("full")
+
+    monkeypatch.setattr(pipeline, "CLOSE_SECONDS", 0.1)
+    monkeypatch.setattr(pipeline, "RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(world.ingest, "take", away)
+    monkeypatch.setattr(world.spool, "append", full)
+    world.pipeline.start()
+    world.put(turns(3))
+    assert world.pipeline.close()
+    assert (world.pipeline.lost, "lost observations=6: neither store nor spool" in caplog.text) == (6, True)
 
 
 def test_put_takes_what_fits_and_counts_the_rest(tmp_path: Path) -> None:

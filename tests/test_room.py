@@ -25,6 +25,13 @@ def test_each_limit_is_told_at_four_fifths_of_it() -> None:
     assert "500 MiB are left" in disk
 
 
+def test_of_a_store_elsewhere_the_disk_of_the_spool_is_told() -> None:
+    [disk] = notices(Room(7 * GIB, None, 0, GIB, LITTLE - 1, "spool"))
+    assert "left on the disk of the spool" in disk
+    [spool] = notices(Room(0, None, 90_000, 100_000))
+    assert "90% of its 98 KiB" in spool
+
+
 def test_doctor_tells_of_a_store_and_a_spool_that_are_nearly_full(tmp_path: Path) -> None:
     url = f"sqlite:{tmp_path}/store.db"
     with_limits = load({"store": url, "store_limit": "400kB", "spool_limit": "100kB"}, {})

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import aiohttp
+import psycopg
 import pytest
 import pytest_asyncio
 
@@ -250,3 +251,13 @@ def test_what_somebody_has_to_put_right_is_a_mistake_at_the_start(own: Database,
         with pytest.raises(UserMistake) as refused:
             open_served(Settings(store=url))
         assert not isinstance(refused.value, Unreachable), refused.value
+
+
+@only_postgres
+def test_a_database_that_lets_no_more_in_is_only_away(own: postgres.Cluster) -> None:
+    """While one server takes over from another, say, and the role may have so many connections."""
+    with psycopg.connect(own.url, autocommit=True) as owner:
+        owner.execute("CREATE ROLE few LOGIN CONNECTION LIMIT 1")
+    url = own.url.replace("ramify@", "few@")
+    with psycopg.connect(url), pytest.raises(Unreachable, match="too many connections"):
+        open_store(url)

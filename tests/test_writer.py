@@ -6,8 +6,10 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -19,10 +21,10 @@ from ramify.writer import RemotePipeline, Rows, send_frame
 from tests import story
 
 
-def started(folder: Path) -> tuple[RemotePipeline, list[tuple[int, Rows]]]:
+def started(folder: Path, **more: Any) -> tuple[RemotePipeline, list[tuple[int, Rows]]]:
     published: list[tuple[int, Rows]] = []
     (folder / "store.db.spool").mkdir(exist_ok=True)
-    settings = {"settings": msgspec.to_builtins(Settings(store=f"sqlite:{folder}/store.db")), "run": "test"}
+    settings = {"settings": msgspec.to_builtins(Settings(store=f"sqlite:{folder}/store.db", **more)), "run": "test"}
     remote = RemotePipeline(settings, lambda seq, rows, after=None: published.append((seq, rows or {})), 1000, 2**26)
     remote.start()
     return remote, published
@@ -33,6 +35,13 @@ def stored(folder: Path) -> int:
     count = store.seq()
     store.close()
     return count
+
+
+def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def kill_the_writer(remote: RemotePipeline) -> None:
@@ -102,6 +111,59 @@ def test_a_writer_that_is_killed_is_started_again_and_misses_nothing(tmp_path: P
     remote.close()
     assert stored(tmp_path) == len(seen)
     assert remote.lost == 0
+
+
+def test_figures_go_on_where_the_writer_before_left_them(tmp_path: Path) -> None:
+    """Whoever draws them from /metrics takes a smaller one for a server that was started again."""
+    remote, _ = started(tmp_path)
+    one, two = list(story.exchanges("anthropic", story.anthropic_cases()[0]))[:2]
+    for number, line in enumerate((one, two)):
+        for seen in line:
+            remote.put(seen)
+        assert remote.flush(60)
+        if number == 0:
+            kill_the_writer(remote)
+    remote.close()
+    state = remote.state()
+    assert (state["stored"], int(str(state["commits"])) >= 2) == (len(one) + len(two), True)
+
+
+def test_what_a_writer_has_given_up_stays_counted_when_it_is_gone(tmp_path: Path) -> None:
+    """What the spool refused is counted there, for all writers to come."""
+    remote, _ = started(tmp_path)
+    remote._take({"state": {"lost": 7, "given_up": 3, "stored": 5, "unlinked": 1, "commits": 2, "commit_seconds": 0.5}}, b"")
+    assert (remote.lost, "given_up" in remote.state()) == (7, False)
+    remote._note_gone("gone")
+    assert remote.lost == 7
+    remote._take({"state": {"lost": 4, "given_up": 0, "stored": 1}}, b"")
+    state = remote.state()
+    assert (state["lost"], state["stored"], state["unlinked"], state["commits"], state["commit_seconds"]) == (7, 6, 1, 2, 0.5)
+    remote.close()
+
+
+def test_a_writer_that_cannot_begin_is_told_until_one_can(tmp_path: Path) -> None:
+    """It may be for ever: then nothing is stored, and health must not say that all is well."""
+    prices = tmp_path / "prices.json"
+    remote, _ = started(tmp_path, prices=str(prices))
+    for seen in next(iter(story.exchanges("anthropic", story.anthropic_cases()[0]))):
+        remote.put(seen)
+    until(lambda: "no writer runs" in str(remote.state()["problem"]))
+    prices.write_text("[]")
+    assert remote.flush(60)
+    until(lambda: remote.state()["problem"] == "")
+    remote.close()
+
+
+def test_a_writer_whose_spool_cannot_be_used_stores_all_the_same(tmp_path: Path) -> None:
+    """As on a disk that turned read-only."""
+    (tmp_path / "store.db.spool" / "lock").mkdir(parents=True)
+    remote, _ = started(tmp_path)
+    line = next(iter(story.exchanges("anthropic", story.anthropic_cases()[0])))
+    for seen in line:
+        remote.put(seen)
+    assert remote.flush(60)
+    remote.close()
+    assert stored(tmp_path) == len(line)
 
 
 SERVER = """

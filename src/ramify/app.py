@@ -350,8 +350,9 @@ def report_hook(settings: Settings, body: bytes, at: int) -> None:
 def serve(settings: Settings) -> int:
     from ramify.log_lines import begin_log
     from ramify.served import open_served
-    from ramify.server import bound, run_server
+    from ramify.server import bound, end_when_told, run_server
 
+    end_when_told()
     begin_log(settings, turns=True)
     with bound(settings.host, settings.port) as listener:  # first: who comes while the store is opened waits, and is not refused
         return run_server(open_served(settings), now, listener)

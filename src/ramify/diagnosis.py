@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,10 +14,10 @@ from urllib.parse import urlsplit
 from ramify.capture.redact import VERSION
 from ramify.model.mistake import UserMistake
 from ramify.redaction import RULES
-from ramify.room import LITTLE, is_nearly, part
+from ramify.room import LITTLE, free_beside, is_nearly, part, size
 from ramify.settings import Settings
 from ramify.spool import glance
-from ramify.spools import spool_folders
+from ramify.spools import spool_folder, spool_folders
 from ramify.standing import BEHIND, behind, described, trouble
 from ramify.storage.base import Store, StoreDown
 from ramify.storage.private import others_read
@@ -58,7 +57,6 @@ def inside(store: Store, settings: Settings) -> Iterator[Check]:
     yield _store(store)
     yield from _engine(store)
     yield from _rows(store)
-    yield from _space(store)
     yield from _size(store, settings)
     yield from _private(store, settings)
     yield _encryption(store)
@@ -68,6 +66,7 @@ def inside(store: Store, settings: Settings) -> Iterator[Check]:
 
 def around(settings: Settings, store: Store | None = None) -> Iterator[Check]:
     """What can be told without the store."""
+    yield from _space(settings)
     yield from _spool(settings, store)
     yield _server(settings)
     yield _upstream(settings)
@@ -111,13 +110,17 @@ def _rows(store: Store) -> Iterator[Check]:
         yield found("rows", "warn", deriving_notice(share) if share else OLDER, "a server that runs does so; without one: ramify rebuild")
 
 
-def _space(store: Store) -> Iterator[Check]:
-    if not store.path:
+def _space(settings: Settings) -> Iterator[Check]:
+    """The spool stands beside a file; of a store elsewhere it is all that takes room here."""
+    free, near = None, settings.store.startswith("sqlite:")
+    with suppress(UserMistake):  # an address that cannot be read has none
+        free = free_beside(str(spool_folder(settings) or ""))
+    if free is None:
         return
-    free = shutil.disk_usage(Path(store.path).parent).free
-    text = f"{free / 2**30:.1f} GiB free beside the store"
+    text = f"{size(free)} free beside the {'store' if near else 'spool'}"
     if free < LITTLE:
-        yield found("space", "warn", text, "free some space: when the disk is full, observations wait in the spool")
+        when = "when the disk is full" if near else "when the disk is full and the store away"
+        yield found("space", "warn", text, f"free some space: {when}, observations wait in memory")
     else:
         yield found("space", "ok", text)
 
@@ -125,9 +128,9 @@ def _space(store: Store) -> Iterator[Check]:
 def _size(store: Store, settings: Settings) -> Iterator[Check]:
     if not settings.store_limit:
         return
-    size = store.size()["bytes"]
-    text = f"the store has {part(size, settings.store_limit)}"
-    if is_nearly(size, settings.store_limit):
+    taken = store.size()["bytes"]
+    text = f"the store has {part(taken, settings.store_limit)}"
+    if is_nearly(taken, settings.store_limit):
         hint = "ramify prune --older-than 30d, or set retention; or raise store_limit"
         yield found("size", "warn", text, hint)
     else:
@@ -161,7 +164,7 @@ def known_folders(settings: Settings, store: Store | None) -> list[Path]:
         return spool_folders(settings, store)
     except StoreDown:
         return spool_folders(settings)
-    except ValueError:
+    except UserMistake:
         return []
 
 

@@ -114,10 +114,16 @@ class Pipeline:
 
     @property
     def lost(self) -> int:
-        return self.dropped + self.ingest.lost + (self.spool.lost if self.spool is not None else 0)
+        return self._given_up + (self.spool.lost if self.spool is not None else 0)
+
+    @property
+    def _given_up(self) -> int:
+        """The spool's own count outlives us."""
+        return self.dropped + self.ingest.lost
 
     def state(self) -> dict[str, object]:
         figures = self.figures()
+        del figures["given_up"]
         return {**figures, "captured": self._given + self.dropped, "exchanges": self.exchanges, "lag_ms": lag_ms(int(str(figures.pop("oldest"))))}
 
     def _oldest(self) -> int:
@@ -137,6 +143,7 @@ class Pipeline:
             "spooled": len(self.spool) if self.spool is not None else 0,
             "spooled_bytes": self.spool.bytes if self.spool is not None else 0,
             "lost": self.lost,
+            "given_up": self._given_up,
             "unlinked": self.ingest.unlinked,
             "stored": self.stored,
             "problem": self.problem,
@@ -203,10 +210,10 @@ class Pipeline:
 
     def _pass(self, count: int) -> None:
         if count:
+            self.on_safe(count)
             with self._arrived:
                 self._passed += count
                 self._arrived.notify_all()
-            self.on_safe(count)
 
     def _is_over(self) -> bool:
         with self._arrived:
@@ -302,6 +309,7 @@ class Pipeline:
                         self._away(str(problem))
                         return
                 if self._is_late():
+                    log.error("lost observations=%d: neither store nor spool takes them, and this is the end", len(batch))
                     self.dropped += len(batch)
                     return
                 time.sleep(RETRY_SECONDS)  # nowhere else to put it: `put` counts what no longer fits
@@ -340,7 +348,9 @@ class Pipeline:
         return since > 0 and time.monotonic() - since > HANG_SECONDS
 
     def _is_rescued(self) -> bool:
-        return self.spool is not None and not self._hand and not self._queue
+        """Also told: whoever gave it would send it again. What is on its way from the queue to the disk is in neither."""
+        with self._arrived:
+            return self.spool is not None and not self._hand and not self._queue and self._passed >= self._given
 
     def _rescue(self) -> None:
         """In the order in which it came. What is in hand may be stored all the same: then it is known when it is read again."""

@@ -10,13 +10,15 @@ LITTLE = 500 * 2**20  # bytes of a disk
 
 
 class Room(Struct, frozen=True):
-    """Bytes. A limit of None or 0 is none; `free` None: there is no disk that we know of."""
+    """Bytes. A limit of None or 0 is none; `free` None: there is no disk that we know of; `whose` it is: of a store elsewhere only the spool
+    takes room here."""
 
     store: int
     store_limit: int | None
     spool: int
     spool_limit: int
     free: int | None = None
+    whose: str = "store"
 
 
 def free_beside(path: str) -> int | None:
@@ -37,7 +39,7 @@ def notices(room: Room) -> list[str]:
     if is_nearly(room.spool, room.spool_limit):
         found.append(f"the spool has {part(room.spool, room.spool_limit)}: what comes beyond it will be dropped; the store is away or too slow")
     if room.free is not None and room.free < LITTLE:
-        found.append(f"{size(room.free)} are left on the disk of the store: free some; when it is full, observations wait in memory")
+        found.append(f"{size(room.free)} are left on the disk of the {room.whose}: free some; when it is full, observations wait in memory")
     return found
 
 
@@ -46,4 +48,6 @@ def part(used: int, limit: int | None) -> str:
 
 
 def size(count: int) -> str:
+    if count < 2**20:
+        return f"{count / 2**10:.0f} KiB"
     return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.0f} MiB"

@@ -46,7 +46,7 @@ from ramify.retaining import LOOK_SECONDS, Order, Retaining, carry_out, quiet
 from ramify.retention import Kept, named
 from ramify.room import Room, free_beside, notices
 from ramify.settings import Settings, check_exposure, check_provider
-from ramify.spools import check_spool
+from ramify.spools import check_spool, spool_folder
 from ramify.sql_process import SqlProcesses
 from ramify.standing import Beat, Pulse, Standing
 from ramify.storage.base import Bounds, Store, StoreDown
@@ -110,6 +110,7 @@ class Served(Ramify):
         self.address = ""
         self.acting = Acting(store, self.reach)
         self.started = time.monotonic()
+        self._spool = spool_folder(settings)  # beside the store, where that is a file
         self._numbers: Iterator[int] = iter(range(1, 1 << 62))
         self._secret: bytes | None = None
         self._unfollow: Callable[[], None] = lambda: None
@@ -337,7 +338,9 @@ class Served(Ramify):
 
     def _room(self, state: Answer) -> Room:
         settings = self.settings
-        return Room(self._standing.bytes(), settings.store_limit, int(state["spooled_bytes"]), settings.spool_limit, free_beside(self.store.path))
+        whose = "store" if self.store.path else "spool"
+        free = free_beside(str(self._spool or ""))
+        return Room(self._standing.bytes(), settings.store_limit, int(state["spooled_bytes"]), settings.spool_limit, free, whose)
 
     def _notices(self) -> list[str]:
         return [] if self._renewal is None or self._renewal.over else [deriving_notice(self._renewal.share)]

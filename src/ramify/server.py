@@ -30,6 +30,7 @@ from ramify.web.served import Served
 
 SWITCH_SECONDS = 0.0005  # how long the writer's thread may keep the interpreter while a client waits
 BACKLOG = 1024
+ENDING = (signal.SIGINT, signal.SIGTERM)
 END_SECONDS = 4.0  # after everything is stored or spooled
 
 
@@ -62,7 +63,14 @@ def run_server(ramify: Running, clock: Callable[[], int], listener: socket.socke
     try:
         return run_loop(until_interrupted(ramify, clock, listener))
     finally:
+        for number in ENDING:  # whoever asks a second time would lose what is on its way; it takes seconds
+            signal.signal(number, signal.SIG_IGN)
         ramify.close()
+
+
+def end_when_told() -> None:
+    """Until it listens: as the first process of a container it would not hear of it at all."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
 
 
 def without_bytes(told: logging.LogRecord) -> bool:
@@ -84,7 +92,7 @@ def run_loop(work: Coroutine[Any, Any, int]) -> int:
 async def until_interrupted(ramify: Running, clock: Callable[[], int], listener: socket.socket) -> int:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in ENDING:
         loop.add_signal_handler(number, stop.set)
     async with listening(ramify, clock, listener) as address:
         print(greeting(ramify, address), file=sys.stderr, flush=True)

@@ -52,8 +52,10 @@ def read_count(text: str) -> int:
 
 def read_address(text: str) -> str:
     address = text.strip().rstrip("/")
-    if not address.startswith(("http://", "https://")) or not address.partition("://")[2]:
+    if not address.startswith(("http://", "https://")) or not is_address(address):
         raise ValueError("must be an address that begins with http:// or https://")
+    if "@" in urlsplit(address).netloc:  # nobody would send them, and everybody would see them
+        raise ValueError("must be an address without user and password")
     return address
 
 

@@ -1,5 +1,6 @@
 """Every setting, once: this list drives flags, variables, `ramify.toml`, defaults and documentation."""
 
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
@@ -30,6 +31,9 @@ from ramify.setting_readers import (
     read_truth,
     read_zone,
 )
+from ramify.storage.address import HIDDEN
+
+LOGIN = re.compile(r"(?<=://)[^\s,]+(?=@)")
 
 
 class Setting(Struct, frozen=True):
@@ -339,14 +343,14 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 def load(flags: Mapping[str, str | None], environment: Mapping[str, str], file: Path | None = None) -> Settings:
-    """Flags before environment before file before default. An empty variable counts as unset."""
+    """Flags before environment before file before default."""
     place = settings_file(environment, file)
     document = read_document(place)
     values: dict[str, Any] = {}
     for setting in SETTINGS:
         for text, origin in (
             (flags.get(setting.name), setting.flag),
-            (environment.get(setting.variable) or None, setting.variable),
+            (variable_of(setting, environment), setting.variable),
             (as_text(document.get(setting.name)), f"`{setting.name}` in {place}"),
         ):
             if text is not None:
@@ -358,12 +362,18 @@ def load(flags: Mapping[str, str | None], environment: Mapping[str, str], file: 
     return Settings(**values, projects=read_projects(document, place))
 
 
+def variable_of(setting: Setting, environment: Mapping[str, str]) -> str | None:
+    """An empty one counts as unset; so does what Kubernetes tells every container of a service named `ramify`: RAMIFY_PORT=tcp://…"""
+    text = environment.get(setting.variable, "")
+    return None if not text or (setting.name == "port" and text.startswith("tcp://")) else text
+
+
 def checked(setting: Setting, text: str, origin: str) -> object:
     try:
         return setting.read(text)
     except ValueError as problem:
         raise UserMistake(
-            f"{setting.name} {problem}, not {text!r}",
+            f"{setting.name} {problem}, not {LOGIN.sub(HIDDEN, text)!r}",
             f"it was set by {origin}; for example {setting.flag} {setting.example}",
         ) from None
 

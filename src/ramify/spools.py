@@ -121,9 +121,12 @@ def _take_over(settings: Settings, folder: Path) -> None:
 
 def locked(folder: Path, seconds: float = START_SECONDS) -> bool:
     """One writer per spool, until its process ends. One that was left behind by a server that died is about to end: it is waited for."""
-    if _lock(folder, seconds) is not None:
-        return True
-    log.warning("another server uses the spool %s; this one has none", folder)
+    try:
+        if _lock(folder, seconds) is not None:
+            return True
+        log.warning("another server uses the spool %s; this one has none", folder)
+    except OSError as problem:  # a disk that turned read-only, say, is no reason to store nothing
+        log.warning("the spool %s cannot be used: %s; this server has none", folder, problem.strerror or problem)
     return False
 
 

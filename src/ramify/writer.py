@@ -40,6 +40,8 @@ STATE_SECONDS = 0.25
 CLOSE_SECONDS = 10.0  # that writers which do not even begin are started again for, once all is to end
 OPEN_SECONDS = 30.0
 END_SECONDS = 5.0
+COUNTED = ("stored", "unlinked", "commits", "commit_seconds", "given_up")
+"""Of one writer alone; the next begins at 0."""
 
 
 def send_frame(wire: socket.socket, head: bytes, body: bytes = b"") -> None:
@@ -83,6 +85,7 @@ class RemotePipeline:
         self._given = 0
         self._passed = 0
         self._state: dict[str, Any] = {"spooled": 0, "spooled_bytes": 0, "unlinked": 0, "stored": 0, "problem": ""}
+        self._before: dict[str, Any] = dict.fromkeys(COUNTED, 0)  # of writers that are gone
         self._changed = threading.Condition()
         self._closing = False
         self._close_by = 0.0
@@ -117,12 +120,15 @@ class RemotePipeline:
 
     @property
     def lost(self) -> int:
-        return self._dropped + int(self._state.get("lost", 0))
+        return self._dropped + int(self._before["given_up"]) + int(self._state.get("lost", 0))
 
     def state(self) -> dict[str, object]:
         with self._changed:
             told = dict(self._state)
             oldest = min(filter(None, (self._kept[0].at if self._kept else 0, int(told.pop("oldest", 0)))), default=0)
+            for name, count in self._before.items():
+                told[name] = told.get(name, 0) + count
+            del told["given_up"]  # part of those that are lost
             seen = {"captured": self._given + self._dropped, "exchanges": self._exchanges}
         return {**told, **seen, "waiting": len(self._kept), "waiting_bytes": self._bytes, "lost": self.lost, "lag_ms": lag_ms(oldest)}
 
@@ -147,12 +153,16 @@ class RemotePipeline:
 
     def _run(self) -> None:
         while True:
+            why = ""
             try:
                 self._serve_one_writer()
             except (OSError, subprocess.TimeoutExpired) as problem:
-                log.warning("the writer is gone problem=%r; starting it again", str(problem))
-            except Exception:  # it outlives every bug, or nothing would be captured any more
+                why = str(problem)
+                log.warning("the writer is gone problem=%r; starting it again", why)
+            except Exception as problem:  # it outlives every bug, or nothing would be captured any more
+                why = repr(problem)
                 log.exception("handing on to the writer failed; starting it again")
+            self._note_gone(f"no writer runs, so what is seen waits in memory ({why}; the log may say more)")
             if self._closing and (not self._kept or time.monotonic() > self._close_by):
                 if self._kept:
                     log.error("lost observations=%d: no writer would take them", len(self._kept))
@@ -160,6 +170,14 @@ class RemotePipeline:
             time.sleep(RESTART_SECONDS)
             with self._changed:
                 self._unsent = len(self._kept)  # whatever was not acknowledged is sent again
+
+    def _note_gone(self, problem: str) -> None:
+        """What a writer that is gone has counted, before another tells its own; and that there is none, until another tells how it is."""
+        with self._changed:
+            gone = {name: self._state.get(name, 0) for name in COUNTED}
+            for name, count in gone.items():
+                self._before[name] += count
+            self._state = {**self._state, **dict.fromkeys(COUNTED, 0), "lost": self._state.get("lost", 0) - gone["given_up"], "problem": problem}
 
     def _serve_one_writer(self) -> None:
         ours, theirs = socket.socketpair()

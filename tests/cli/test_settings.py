@@ -26,6 +26,13 @@ def test_a_flag_beats_a_variable_which_beats_the_file_which_beats_the_default(tm
     assert settings.anthropic_upstream == "https://api.anthropic.com"
 
 
+def test_what_kubernetes_says_of_a_service_of_that_name_is_no_port(tmp_path: Path) -> None:
+    """Every pod beside a service named ramify gets RAMIFY_PORT=tcp://…, the server's own and those of its clients."""
+    settings = load({}, {"HOME": str(tmp_path), "RAMIFY_PORT": "tcp://10.96.0.7:8377", "RAMIFY_SERVICE_PORT": "8377"})
+    assert settings.port == 8377
+    assert load({}, {"RAMIFY_PORT": "tcp://[fd00::7]:8377"}, written(tmp_path, "port = 9000\n")).port == 9000
+
+
 def test_the_written_defaults_are_the_real_ones(tmp_path: Path) -> None:
     written_out = {setting.name: setting.default for setting in SETTINGS}
     nowhere = {"HOME": str(tmp_path)}
@@ -50,6 +57,8 @@ def test_every_setting_has_a_field_and_a_readable_example() -> None:
             {"anthropic_upstream": "api"},
             "anthropic_upstream must be an address that begins with http:// or https://, not 'api'",
         ),
+        ({"anthropic_upstream": "http://gateway:99999"}, "anthropic_upstream must be an address that begins with http:// or https://, not 'http://gateway:99999'"),
+        ({"anthropic_upstream": "http://me:s3cret@gateway"}, "anthropic_upstream must be an address without user and password, not 'http://…@gateway'"),
         ({"spawn_tools": " , "}, "spawn_tools must be one or more names with commas between them, not ' , '"),
         ({"a2a": "http://127.0.0.1:1"}, f"a2a {AGENT_WANTED}, not 'http://127.0.0.1:1'"),
         ({"a2a": "a/b=http://127.0.0.1:1"}, f"a2a {AGENT_WANTED}, not 'a/b=http://127.0.0.1:1'"),
@@ -58,7 +67,7 @@ def test_every_setting_has_a_field_and_a_readable_example() -> None:
         ({"agent": "seller"}, "agent must be NAME=URL, the agent's name in events and an http address, not 'seller'"),
         ({"agent": "a=http://h/mcp?key=1"}, "agent must be NAME=URL with a plain address: no user, no query, not 'a=http://h/mcp?key=1'"),
         ({"agent": "a=http://h,a=http://g"}, "agent must name each agent once: 'a' is there twice, not 'a=http://h,a=http://g'"),
-        ({"a2a": "a=http://me:pw@h"}, "a2a must be NAME=URL with a plain address: no user, no query, not 'a=http://me:pw@h'"),
+        ({"a2a": "a=http://me:pw@h"}, "a2a must be NAME=URL with a plain address: no user, no query, not 'a=http://…@h'"),
         ({"store": " "}, "store must not be empty, not ' '"),
         ({"queue_limit": "0"}, "queue_limit must be a whole number, 1 or more, not '0'"),
     ],

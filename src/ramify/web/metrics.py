@@ -81,7 +81,7 @@ def of_room(health: dict[str, Any]) -> Iterator[tuple[str, str, float]]:
     yield "ramify_store_limit_bytes", "how large it may become; 0: no limit", health["store_limit"] or 0
     yield "ramify_spool_limit_bytes", "how much may wait on disk", health["spool_limit"]
     if health["disk_free"] is not None:
-        yield "ramify_disk_free_bytes", "what is left on the disk of the store", health["disk_free"]
+        yield "ramify_disk_free_bytes", "what is left on the disk of the store, or of the spool of a store elsewhere", health["disk_free"]
     deriving = health["deriving"]
     yield "ramify_derived_ratio", "how much of an older store has been derived again; 1: all", deriving["done"] / max(1, deriving["total"]) if deriving else 1
 
