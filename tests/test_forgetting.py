@@ -15,7 +15,7 @@ from bench.traffic import traffic
 from ramify.apart import Apart, Near
 from ramify.belonging import Belonging, aliases
 from ramify.capture.formats import sources
-from ramify.forgetting import Note, Wish, brought_back, forget, forgotten, look, notes
+from ramify.forgetting import Note, Wish, _planned, brought_back, forget, forgotten, look, notes
 from ramify.indexing import Indexer
 from ramify.ingest import Ingest, Prices
 from ramify.intake import Intake
@@ -29,7 +29,7 @@ from ramify.storage.columns import COLUMNS
 from ramify.storage.sqlite import open_sqlite
 from ramify.wiring import open_store
 from tests import story
-from tests.contracts.engines import ENGINES, derived, difference
+from tests.contracts.engines import ENGINES, derived, difference, to_be_had
 
 CASES = (
     "anthropic/subtask-three-parallel", "anthropic/open-invocation-other-session", "anthropic/same-words-two-sessions",
@@ -240,6 +240,28 @@ def test_forgetting_beside_a_writer_misses_nothing(engine: str, tmp_path: Path) 
     assert {seen.id: seen for _, seen in writing.observations()} == {seen.id: seen for seen in others}
     writing.close()
     forgetting.close()
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_two_who_forget_at_once_take_away_what_each_of_them_would(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the other forgot while this one made its plan is not in the sums of days any more."""
+    url = ENGINES[to_be_had(engine)].address(tmp_path)
+    others = [one for batch in traffic(60, turns=8, width=5) for one in batch]
+    with closing(open_store(url, busy_seconds=60)) as store, closing(open_store(url, busy_seconds=60)) as second:
+        told(store, [*others, *secret("marzipan"), *secret("xylophonic")])
+        names = {row.session: frozenset({row.id}) for row in store.docs("conversations") if isinstance(row, Conversation)}
+        waiting = ["xylophonic-session"]
+
+        def planned(*given: Any) -> Any:
+            found = _planned(*given)
+            while waiting:
+                going(second, names[waiting.pop()])
+            return found
+
+        monkeypatch.setattr("ramify.apart.SMALL", 0)
+        monkeypatch.setattr("ramify.forgetting._planned", planned)
+        going(store, names["marzipan-session"])
+        assert difference(settled(store), settled(told(open_sqlite("memory:"), others))) == []
 
 
 def test_nothing_of_it_is_left_on_the_disk(tmp_path: Path) -> None:

@@ -32,10 +32,11 @@ from ramify.protocols.sam import decode as sam
 from ramify.protocols.sam.layout import Pieces
 from ramify.reader import Reader
 from ramify.readied import layout_of
-from ramify.rebuild import Progress, check_none_forgotten, replay
+from ramify.rebuild import Progress, check_unaltered, replay
 from ramify.redaction import RULES, Search, is_clean
 from ramify.storage.base import Kept, Store, StoreDown
 from ramify.storage.sqlite import Sqlite
+from ramify.storage.sweeping import ALTERED, alterations
 
 log = logging.getLogger("ramify")
 MARK = re.compile(rb"\[redacted(?::([a-z0-9-]+))?\]")
@@ -232,7 +233,7 @@ def _planned(store: Store, rules: Rules, prices: Prices, found: Found, place: Pa
 def _wholly(store: Store, ingest: Ingest, order: Order, found: Found, progress: Progress) -> None:
     scratch = ingest.store
     assert isinstance(scratch, Sqlite)
-    found.reaches_back = False  # nothing was derived yet
+    found.reaches_back, before = False, alterations(store)  # nothing was derived yet
     try:
         last = replay(store, ingest, 0, progress, found.kept, found.until)  # of what came since, nobody knows what it holds
         with store.exclusive():
@@ -240,7 +241,7 @@ def _wholly(store: Store, ingest: Ingest, order: Order, found: Found, progress: 
             if found.reaches_back:
                 raise UserMistake("a server of an older version stored the other half of a secret meanwhile", "restart it, then run ramify redact again; nothing was changed")
             replay(store, ingest, last, progress, found.kept)
-            check_none_forgotten(store, found.read)
+            check_unaltered(store, found.read, before)
             _rewrite(store, found)
             put_difference(store, scratch)
             _remember(store, order, found)
@@ -281,6 +282,7 @@ def _remember(store: Store, order: Order, found: Found) -> None:
         note = Note(order.at, order.by, len(found.ids), dict(found.kinds), order.project)
         facts[f"{REDACTED}{order.at}"] = msgspec.json.encode(note)
         facts[UNSWEPT] = facts[UNWIPED] = 1
+        facts[ALTERED] = alterations(store) + 1
         facts["raw_bytes"] = max(0, int(store.fact("raw_bytes") or 0) - found.saved)
     if order.rules and not order.project:
         facts[RULES] = order.rules
