@@ -17,7 +17,7 @@ from ramify.acts import correction, preview
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.formats import sources
 from ramify.capture.redact import VERSION
-from ramify.copying import copy
+from ramify.copying import copy, is_same
 from ramify.event_log import EventLog
 from ramify.exporting.offer import Exports
 from ramify.following import Following
@@ -308,6 +308,9 @@ def copy_store(source: str, target: str, progress: Progress, plain: bool = False
     try:
         other = open_store(target, seal=not plain)
         try:
+            with taken_by(other):
+                if is_same(one, other):
+                    raise UserMistake(f"{other.url} is the store that is to be copied", "name another store as TO")
             left = drained_first(one, replace(settings, store=source))
             said = is_noted(one, noted) if noted is not None else True
             with taken_by(other):
