@@ -1,7 +1,10 @@
 """What is forgotten is gone, and the rest is as if it had never been seen."""
 
 import json
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Sequence
 from contextlib import closing
@@ -15,6 +18,8 @@ from bench.traffic import traffic
 from ramify.apart import Apart, Near
 from ramify.belonging import Belonging, aliases
 from ramify.capture.formats import sources
+from ramify.cli.main import main
+from ramify.diagnosis import checks
 from ramify.forgetting import Note, Wish, _planned, brought_back, forget, forgotten, look, notes
 from ramify.indexing import Indexer
 from ramify.ingest import Ingest, Prices
@@ -24,6 +29,7 @@ from ramify.members import Members
 from ramify.model.entity import Conversation, Task
 from ramify.model.observation import Correction, Observation, Request, Response
 from ramify.rebuild import BATCH
+from ramify.settings import Settings
 from ramify.storage.base import Store
 from ramify.storage.columns import COLUMNS
 from ramify.storage.sqlite import open_sqlite
@@ -282,6 +288,33 @@ def test_nothing_of_it_is_left_on_the_disk(tmp_path: Path) -> None:
     assert (len(store.search.find('"marzipan"', 9, None)) > 0, store.search.find('"xylophonic"', 9, None)) == (True, [])
     assert store.check() == "ok"
     store.close()
+
+
+KILLED = """
+import os, signal, sys
+import ramify.forgetting as forgetting
+from ramify.cli.main import main
+setattr(forgetting, sys.argv[1], lambda *given: os.kill(os.getpid(), signal.SIGKILL))
+main(["forget", "--store", sys.argv[2], sys.argv[3]])
+"""
+
+
+@pytest.mark.parametrize(("where", "cut", "status"), [("_remember", False, 0), ("clean", True, 1)])
+def test_a_command_that_is_killed_is_done_again_by_the_same(where: str, cut: bool, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has done nothing, or what is left of it stands on the disk alone; doctor says so, and nobody is told that there was no such id."""
+    url = f"sqlite:{tmp_path}/store.db"
+    store = told(open_sqlite(url), [*secret("xylophonic"), *secret("marzipan")])
+    [row] = [row for row in store.docs("conversations") if isinstance(row, Conversation) and row.session == "xylophonic-session"]
+    store.close()
+    ran = subprocess.run([sys.executable, "-c", KILLED, where, url, row.id], capture_output=True, timeout=120, check=False)
+    assert ran.returncode == -signal.SIGKILL, ran.stderr.decode()
+    store = open_sqlite(url)
+    assert [check["status"] for check in checks(store, Settings(store=url)) if check["check"] == "forgotten"] == ["warn"] * cut
+    store.close()
+    assert main(["forget", "--store", url, row.id]) == status
+    assert ("was forgotten already" in capsys.readouterr().err) == cut
+    assert words_on(tmp_path) == {"marzipan"}
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
 
 
 def words_on(folder: Path) -> set[str]:

@@ -5,7 +5,6 @@ of the rows only those that differ are written.
 """
 
 import logging
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +25,7 @@ from ramify.model.moment import iso
 from ramify.model.observation import Correction, Observation, Response
 from ramify.rebuild import Progress, check_unaltered, moved_keys, replay, side_by_side
 from ramify.storage.base import Changes, Ref, Store, StoreDown
+from ramify.storage.scratch import scratch_folder
 from ramify.storage.sqlite import Sqlite
 from ramify.storage.sweeping import ALTERED, Marks, alterations, sweep
 
@@ -121,13 +121,12 @@ def look(store: Store, wish: Wish) -> dict[str, Any]:
 
 def forget(store: Store, rules: Rules, prices: Prices, wish: Wish, note: Note, progress: Progress) -> dict[str, Any]:
     """Afterwards the store is as if what went had never been seen, but for a note that it is gone."""
-    folder = str(Path(store.path).parent) if store.path else None
-    with tempfile.TemporaryDirectory(prefix="ramify-forget-", dir=folder) as place:
+    with scratch_folder(store, "forget") as place:
         try:
-            going = _narrowly(store, rules, prices, wish, note, Path(place))
+            going = _narrowly(store, rules, prices, wish, note, place)
         except Entangled as reason:
             log.info("deriving the whole log again: %s", reason)
-            going = _wholly(store, Path(place), rules, prices, wish, note, progress)
+            going = _wholly(store, place, rules, prices, wish, note, progress)
         finally:
             store.distrust()
     return {**going.shape(), **clean(store)}

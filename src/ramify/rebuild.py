@@ -1,8 +1,6 @@
 """Derives everything again from the log, into a store of its own, compares, and puts it in place at once."""
 
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from ramify.ingest import Ingest, Prices
@@ -10,6 +8,7 @@ from ramify.linking.world import Rules
 from ramify.model.entity import Call, Entity, Task, ToolCall
 from ramify.model.observation import Observation
 from ramify.storage.base import Store, StoreDown
+from ramify.storage.scratch import scratch_folder
 from ramify.storage.sqlite import Sqlite
 from ramify.storage.sweeping import alterations
 
@@ -26,8 +25,8 @@ COMPARED = (
 
 
 def rebuild(store: Store, rules: Rules, prices: Prices, dry_run: bool, progress: Progress) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="ramify-rebuild-", dir=_folder(store)) as folder:
-        scratch = Sqlite("scratch", str(Path(folder) / "scratch.db"), durable=False)
+    with scratch_folder(store, "rebuild") as folder:
+        scratch = Sqlite("scratch", str(folder / "scratch.db"), durable=False)
         try:
             ingest, whole, before = Ingest(scratch, rules, prices, log=store), Whole(), alterations(store)
             last = replay(store, ingest, 0, progress, whole.kept)
@@ -41,10 +40,6 @@ def rebuild(store: Store, rules: Rules, prices: Prices, dry_run: bool, progress:
         finally:
             scratch.close()
     return {"observations": last, "moved": moved, "same": same, "dry_run": dry_run}
-
-
-def _folder(store: Store) -> str | None:
-    return str(Path(store.path).parent) if store.path else None
 
 
 class Whole:

@@ -4,14 +4,9 @@ The log is read once. Whatever holds something is put in its own place without i
 all that follows otherwise, in one transaction: a run that is killed has changed nothing, or left only sweeping to do.
 """
 
-import hashlib
 import logging
 import re
-import shutil
-import tempfile
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -35,6 +30,7 @@ from ramify.readied import layout_of
 from ramify.rebuild import Progress, check_unaltered, replay
 from ramify.redaction import RULES, Search, is_clean
 from ramify.storage.base import Kept, Store, StoreDown
+from ramify.storage.scratch import scratch_folder
 from ramify.storage.sqlite import Sqlite
 from ramify.storage.sweeping import ALTERED, alterations
 
@@ -161,7 +157,7 @@ def look(store: Store, order: Order, progress: Progress) -> Shape:
 
 def redact(store: Store, rules: Rules, prices: Prices, order: Order, progress: Progress) -> Shape:
     """Afterwards the store is as if what was found had never been seen, but for marks in its places and a note."""
-    with _folder(store) as place:
+    with scratch_folder(store, "redact") as place:
         with store.exclusive():
             pass  # whether anybody writes is known from here on
         found = Found(store, order)
@@ -186,20 +182,6 @@ def _wiped(store: Store) -> Shape:
         except StoreDown as problem:
             swept["left"] = str(problem)
     return swept
-
-
-@contextmanager
-def _folder(store: Store) -> Iterator[Path]:
-    """Of one name for one store: what a run that was killed left there, secrets among it, goes with the next one."""
-    beside = Path(store.path).parent if store.path else Path(tempfile.gettempdir())
-    name = f"{store.url} {store.fact('identity')!r}".encode()
-    place = beside / f"ramify-redact-{hashlib.sha256(name).hexdigest()[:16]}"
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(mode=0o700)
-    try:
-        yield place
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def _narrowly(store: Store, rules: Rules, prices: Prices, order: Order, found: Found, place: Path) -> None:
