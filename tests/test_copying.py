@@ -155,7 +155,8 @@ def test_the_store_that_went_away_is_the_one_that_is_named(engine: str, tmp_path
     def away(*given: object) -> None:
         raise StoreDown("gone")
 
-    for method, named in (("observations", "one/store.db cannot be read: gone"), ("append", "did not take it: gone")):
+    ways = [("observations", "one/store.db cannot be read: gone"), ("append", "did not take it: gone"), *[("set_facts", "did not take it: gone")] * (engine == "postgres")]
+    for method, named in ways:
         with monkeypatch.context() as patch:
             patch.setattr(Sqlite if method == "observations" or engine == "sqlite" else Postgres, method, away)
             with pytest.raises(Unreachable, match=named) as told_of:

@@ -6,7 +6,7 @@ only what is new. So a running server can move: copy, start it on the new store,
 
 import hashlib
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 from typing import Any
@@ -56,7 +56,9 @@ class LeftOut:
     """What the target has forgotten since it was seen, and the source has not. Nobody brings that back by copying."""
 
     def __init__(self, source: Store, target: Store) -> None:
-        known = dict(notes(source))
+        self._source = source
+        with _reading(source):
+            known = dict(notes(source))
         self._gone = {id: note.at for id, note in notes(target) if not note.back and known.get(id) != note}
         self._belonging = Belonging(source)
 
@@ -64,7 +66,8 @@ class LeftOut:
         return bool(self._gone) and self._takes(seen)
 
     def _takes(self, seen: Observation) -> bool:
-        owners = self._belonging.of(seen)
+        with _reading(self._source):
+            owners = self._belonging.of(seen)
         return Wish(frozenset(id for id in owners if self._gone.get(id, 0) > seen.at)).takes(seen, owners)
 
 
@@ -72,12 +75,13 @@ def copy(source: Store, target: Store, rules: Rules, prices: Prices, progress: P
     ingest = Ingest(target, rules, prices)
     ingest.cuts = False
     with _reading(source):
-        mark = f"copied:{source.fact('identity') or source.url!s}"
-        left_out = LeftOut(source, target)
-        _copy_facts(source, target)
-        _oldest_rules(source, target)
-        after, total = int(target.fact(mark) or 0), source.seq()  # behind the facts: how far files were read is said once that is stored
-    taken = 0
+        given = source.facts("")
+        total = source.seq()  # behind the facts: how far files were read is said once that is stored
+    mark = f"copied:{given.get('identity') or source.url!s}"
+    left_out = LeftOut(source, target)
+    _copy_facts(given, target)
+    _oldest_rules(given, target)
+    after, taken = int(target.fact(mark) or 0), 0
     for seq, batch in _batches(source, after, total):
         taken += ingest.take([seen for seen in batch if seen not in left_out])
         with suppress(Overtaken):  # the next one says more
@@ -131,32 +135,33 @@ def _observations(source: Store, after: int) -> Iterator[tuple[int, Observation]
 
 def _still_there(source: Store, target: Store) -> list[str]:
     """What the source has forgotten since it was copied: a copy is its owner's to delete."""
-    gone = {id: note.at for id, note in notes(source) if not note.back}
     found: list[str] = []
+    with _reading(source):
+        gone = {id: note.at for id, note in notes(source) if not note.back}
+        left = {row.id for table in ("conversations", "sessions") for row in source.among(table, "id", sorted(gone))}
     for table in ("conversations", "sessions"):
-        left = {row.id for row in source.among(table, "id", sorted(gone))}
         rows = [row for row in target.among(table, "id", sorted(gone)) if row.id not in left]
         found += [row.id for row in rows if isinstance(row, Conversation | EventSession) and row.opened < gone[row.id]]
     return found
 
 
-def _copy_facts(source: Store, target: Store) -> None:
+def _copy_facts(given: Mapping[str, str | bytes | int], target: Store) -> None:
     """What follows from no observation: how far files were read, the key of fingerprints, tokens. What is there stays, unless
     a token was revoked or got a new secret since."""
     known = target.facts("")
-    taken = {name: value for name, value in source.facts("").items() if name not in known and not name.startswith(OWN)}
-    for name, value in source.facts(FACT).items():
+    taken = {name: value for name, value in given.items() if name not in known and not name.startswith(OWN)}
+    for name, value in given.items():
         there = known.get(name)
-        if isinstance(value, bytes) and isinstance(there, bytes):
+        if name.startswith(FACT) and isinstance(value, bytes) and isinstance(there, bytes):
             taken[name] = later(value, there)
     target.set_facts(taken)
 
 
-def _oldest_rules(source: Store, target: Store) -> None:
+def _oldest_rules(given: Mapping[str, str | bytes | int], target: Store) -> None:
     """What is copied is not searched again: the copy is as clean as the less clean of both."""
-    known, given = target.fact(RULES), source.fact(RULES)
-    if known is not None and int(known) > int(given or 0):
-        target.set_fact(RULES, int(given or 0))
+    known, theirs = target.fact(RULES), int(given.get(RULES, 0))
+    if known is not None and int(known) > theirs:
+        target.set_fact(RULES, theirs)
 
 
 def verify(source: Store, target: Store, last: int, left_out: LeftOut, progress: Progress) -> dict[str, Any]:
