@@ -12,6 +12,7 @@ import pytest
 
 from ramify.app import copy_store
 from ramify.capture.chosen import chosen
+from ramify.cli.main import main
 from ramify.cli.upkeep import draw_copy
 from ramify.copying import copy
 from ramify.forgetting import Note as Gone
@@ -144,6 +145,33 @@ def test_a_store_is_not_copied_onto_itself_however_it_is_written(engine: str, tm
     same = {"sqlite": address.replace("/one/", "/one/../one/"), "postgres": address.replace("postgresql:", "postgres:"), "clickhouse": address.replace("127.0.0.1", "localhost")}[engine]
     with pytest.raises(UserMistake, match="is the store that is to be copied"):
         copy_store(address, same, lambda done, total: None)
+
+
+@pytest.mark.parametrize("engine", ["postgres", "clickhouse"])
+def test_a_source_that_holds_nothing_is_a_mistake(engine: str, tmp_path: Path) -> None:
+    """Its address may be wrong: on a server an empty store is made there."""
+    address = ENGINES[to_be_had(engine)].address(tmp_path / "none")
+    with pytest.raises(UserMistake, match="holds nothing; nothing was copied"):
+        copy_store(address, f"sqlite:{tmp_path}/new.db", lambda done, total: None)
+    assert open_store(f"sqlite:{tmp_path}/new.db").seq() == 0
+
+
+def test_what_is_gone_with_the_program_is_no_copy(tmp_path: Path) -> None:
+    told(opened("sqlite", tmp_path / "one"), seen_stories()[:5]).close()
+    for source, target in ((f"sqlite:{tmp_path}/one/store.db", "memory:"), ("memory:", f"sqlite:{tmp_path}/one/store.db")):
+        with pytest.raises(UserMistake, match="gone with its program"):
+            copy_store(source, target, lambda done, total: None)
+
+
+def test_who_interrupts_a_copy_is_told_how_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    told(opened("sqlite", tmp_path / "one"), seen_stories()[:5]).close()
+
+    def interrupted(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ramify.app.copy", interrupted)
+    assert main(["copy", f"sqlite:{tmp_path}/one/store.db", f"sqlite:{tmp_path}/new.db"]) == 130
+    assert "the same command goes on where it stopped" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])

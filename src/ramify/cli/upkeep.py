@@ -90,8 +90,13 @@ def copy(session: Session) -> int:
     from ramify.app import copy_store
 
     arguments = session.arguments
-    with progress_bar("copying, then checking", arguments.color) as progress:
-        answer = copy_store(arguments.source, arguments.target, progress, arguments.plain, Noted(user(), "copy", "", "command", "", {"to": shown(arguments.target)}))
+    noted = Noted(user(), "copy", "", "command", "", {"to": shown(arguments.target)})
+    try:
+        with progress_bar("copying, then checking", arguments.color) as progress:
+            answer = copy_store(arguments.source, arguments.target, progress, arguments.plain, noted)
+    except KeyboardInterrupt:
+        session.output.say("cut; the same command goes on where it stopped, and nothing is lost")
+        raise
     if not answer["noted"]:
         session.output.say("this is not in the audit: the store that is copied takes nothing just now")
     if session.output.json:
