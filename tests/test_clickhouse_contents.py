@@ -84,6 +84,20 @@ def test_what_a_turn_left_that_was_never_stored_is_swept(pair: tuple[ClickHouse,
     assert log_of(other) == [record(3, b"in time"), record(1, b"again")]
 
 
+def test_pieces_that_a_lost_turn_left_are_not_taken_from_whoever_does_the_same_again(pair: tuple[ClickHouse, ClickHouse], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the turn in which they are found to be nobody's and the one in which they are marked."""
+    one, other = pair
+    monkeypatch.setattr(clickhouse_server, "LEASE", 0.2)
+    seen = seen_stories()[-20:]
+    with pytest.raises(Overtaken), one.exclusive():
+        Ingest(one).step(seen)
+        other.append([Kept(record(1))], Changes())
+    assert sweep(other) > 0
+    assert Ingest(one).step(seen) == len(seen)
+    other.shrink()
+    assert log_of(open_clickhouse(one.url)) == log_of(one) == [record(1), *seen]
+
+
 def test_a_writer_that_is_alone_does_not_announce_itself_and_gives_way(pair: tuple[ClickHouse, ClickHouse], monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = pair
     monkeypatch.setattr(clickhouse_server, "ALONE", 0.0)

@@ -10,16 +10,28 @@ from pathlib import Path
 
 import pytest
 
+from ramify.app import copy_store
+from ramify.capture.chosen import chosen
+from ramify.cli.main import main
+from ramify.cli.upkeep import draw_copy
 from ramify.copying import copy
+from ramify.forgetting import Note as Gone
+from ramify.forgetting import Wish, forget
 from ramify.ingest import Ingest, Prices
 from ramify.linking.world import Rules
+from ramify.model.entity import Conversation
+from ramify.model.mistake import Unreachable, UserMistake
 from ramify.model.observation import Observation
+from ramify.redacting import Order, redact
 from ramify.settings import load
 from ramify.spool import Spool
 from ramify.spools import held, spool_folder
-from ramify.storage.base import Store
+from ramify.storage.base import Store, StoreDown
+from ramify.storage.postgres import Postgres
+from ramify.storage.sqlite import Sqlite
 from ramify.wiring import open_store
 from tests.contracts.engines import ENGINES, derived, difference, log_of, seen_stories, stories_for, to_be_had, told
+from tests.test_forgetting import secret
 
 WAYS = [("sqlite", "postgres"), ("postgres", "sqlite"), ("sqlite", "sqlite"), ("sqlite", "clickhouse"), ("clickhouse", "sqlite")]
 
@@ -66,6 +78,119 @@ def test_a_loss_is_found(tmp_path: Path) -> None:
     answer = moved(one, other)
     assert not answer["verified"]
     assert len(answer["missing"]) == 20  # type: ignore[arg-type]
+    answer = moved(one, other)  # as the command says
+    assert (answer["verified"], answer["copied"]) == (True, 20)
+
+
+@pytest.mark.parametrize("target", ["sqlite", "postgres", "clickhouse"])
+def test_what_the_target_has_forgotten_since_does_not_come_back(target: str, tmp_path: Path) -> None:
+    """Nor does what the source has seen of it before that, and is no loss; what comes later does."""
+    with closing(opened("sqlite", tmp_path / "one")) as one, closing(opened(target, tmp_path / "other")) as other:
+        seen = secret("marzipan")
+        told(one, [*secret("xylophonic"), *seen[:8]])
+        assert moved(one, other)["verified"]
+        [row] = [row for row in other.docs("conversations") if isinstance(row, Conversation) and row.session == "marzipan-session"]
+        forget(other, Rules(), Prices(), Wish(frozenset({row.id})), Gone(seen[12].at, "test"), lambda done, total: None)
+        told(one, seen[8:])
+        answer = moved(one, other)
+        assert (answer["verified"], answer["left_out"], answer["missing"], answer["still_there"]) == (True, 12, [], [])
+        assert log_of(other) == [*secret("xylophonic"), *seen[12:]]
+        assert moved(one, other)["verified"]
+
+
+def test_what_the_source_has_forgotten_since_is_told_of(tmp_path: Path) -> None:
+    """A copy is its owner's to delete; also where both have forgotten something else."""
+    one, other = opened("sqlite", tmp_path / "one"), opened("sqlite", tmp_path / "other")
+    told(one, [*secret("xylophonic"), *secret("marzipan")])
+    assert moved(one, other)["still_there"] == []
+    [row] = [row for row in one.docs("conversations") if isinstance(row, Conversation) and row.session == "marzipan-session"]
+    for store in (one, other):
+        forget(store, Rules(), Prices(), Wish(frozenset({row.id})), Gone(1 << 60, "test"), lambda done, total: None)
+        answer = moved(one, other)
+        assert (answer["verified"], answer["still_there"]) == (True, [row.id] if store is one else [])
+
+
+def test_what_was_redacted_in_one_of_the_two_is_no_loss_and_is_told_of(tmp_path: Path) -> None:
+    one, other = opened("sqlite", tmp_path / "one"), opened("sqlite", tmp_path / "other")
+    told(one, secret("marzipan"))
+    assert moved(one, other)["verified"]
+    redact(one, Rules(), Prices(), Order(chosen((), (), ("marzipan question",)), 1, "test"), lambda done, total: None)
+    answer = moved(one, other)
+    assert (answer["verified"], answer["missing"], answer["changed"]) == (False, [], 8)
+    assert "ramify redact" in "\n".join(line.plain for line in draw_copy(answer))
+    redact(other, Rules(), Prices(), Order(chosen((), (), ("marzipan question",)), 1, "test"), lambda done, total: None)
+    assert moved(one, other)["verified"]
+
+
+def test_how_far_files_were_read_is_copied_only_as_far_as_what_was_read(tmp_path: Path) -> None:
+    """A server that follows them goes on meanwhile; whoever starts on the copy reads the rest itself."""
+    one, other = opened("sqlite", tmp_path / "one"), opened("sqlite", tmp_path / "other")
+    told(one, secret("marzipan"))
+
+    class Read(Sqlite):
+        def seq(self) -> int:
+            found = super().seq()
+            self.set_fact("mark:default:/a/file", found + 1)  # as soon as it was said how far the log goes
+            return found
+
+    source = Read(one.url, one.path)
+    assert moved(source, other)["verified"]
+    assert other.fact("mark:default:/a/file") is None
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres", "clickhouse"])
+def test_a_store_is_not_copied_onto_itself_however_it_is_written(engine: str, tmp_path: Path) -> None:
+    told(opened(engine, tmp_path / "one"), seen_stories()[:5]).close()
+    address = ENGINES[engine].address(tmp_path / "one")
+    same = {"sqlite": address.replace("/one/", "/one/../one/"), "postgres": address.replace("postgresql:", "postgres:"), "clickhouse": address.replace("127.0.0.1", "localhost")}[engine]
+    with pytest.raises(UserMistake, match="is the store that is to be copied"):
+        copy_store(address, same, lambda done, total: None)
+
+
+@pytest.mark.parametrize("engine", ["postgres", "clickhouse"])
+def test_a_source_that_holds_nothing_is_a_mistake(engine: str, tmp_path: Path) -> None:
+    """Its address may be wrong: on a server an empty store is made there."""
+    address = ENGINES[to_be_had(engine)].address(tmp_path / "none")
+    with pytest.raises(UserMistake, match="holds nothing; nothing was copied"):
+        copy_store(address, f"sqlite:{tmp_path}/new.db", lambda done, total: None)
+    assert open_store(f"sqlite:{tmp_path}/new.db").seq() == 0
+
+
+def test_what_is_gone_with_the_program_is_no_copy(tmp_path: Path) -> None:
+    told(opened("sqlite", tmp_path / "one"), seen_stories()[:5]).close()
+    for source, target in ((f"sqlite:{tmp_path}/one/store.db", "memory:"), ("memory:", f"sqlite:{tmp_path}/one/store.db")):
+        with pytest.raises(UserMistake, match="gone with its program"):
+            copy_store(source, target, lambda done, total: None)
+
+
+def test_who_interrupts_a_copy_is_told_how_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    told(opened("sqlite", tmp_path / "one"), seen_stories()[:5]).close()
+
+    def interrupted(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ramify.app.copy", interrupted)
+    assert main(["copy", f"sqlite:{tmp_path}/one/store.db", f"sqlite:{tmp_path}/new.db"]) == 130
+    assert "the same command goes on where it stopped" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_the_store_that_went_away_is_the_one_that_is_named(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told(opened("sqlite", tmp_path / "one"), seen_stories()[:50]).close()
+    address = ENGINES[engine].address(tmp_path / "other")
+    (tmp_path / "other").mkdir()
+
+    def away(*given: object) -> None:
+        raise StoreDown("gone")
+
+    ways = [("observations", "one/store.db cannot be read: gone"), ("append", "did not take it: gone"), *[("set_facts", "did not take it: gone")] * (engine == "postgres")]
+    for method, named in ways:
+        with monkeypatch.context() as patch:
+            patch.setattr(Sqlite if method == "observations" or engine == "sqlite" else Postgres, method, away)
+            with pytest.raises(Unreachable, match=named) as told_of:
+                copy_store(f"sqlite:{tmp_path}/one/store.db", address, lambda done, total: None)
+            assert method == "observations" or "/one/" not in str(told_of.value)
+    assert copy_store(f"sqlite:{tmp_path}/one/store.db", address, lambda done, total: None)["verified"]
 
 
 def test_the_command_says_what_it_did(tmp_path: Path) -> None:

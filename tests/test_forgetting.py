@@ -1,7 +1,10 @@
 """What is forgotten is gone, and the rest is as if it had never been seen."""
 
 import json
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Sequence
 from contextlib import closing
@@ -15,7 +18,9 @@ from bench.traffic import traffic
 from ramify.apart import Apart, Near
 from ramify.belonging import Belonging, aliases
 from ramify.capture.formats import sources
-from ramify.forgetting import Note, Wish, brought_back, forget, forgotten, look, notes
+from ramify.cli.main import main
+from ramify.diagnosis import checks
+from ramify.forgetting import Note, Wish, _planned, brought_back, forget, forgotten, look, notes
 from ramify.indexing import Indexer
 from ramify.ingest import Ingest, Prices
 from ramify.intake import Intake
@@ -24,12 +29,13 @@ from ramify.members import Members
 from ramify.model.entity import Conversation, Task
 from ramify.model.observation import Correction, Observation, Request, Response
 from ramify.rebuild import BATCH
+from ramify.settings import Settings
 from ramify.storage.base import Store
 from ramify.storage.columns import COLUMNS
 from ramify.storage.sqlite import open_sqlite
 from ramify.wiring import open_store
 from tests import story
-from tests.contracts.engines import ENGINES, derived, difference
+from tests.contracts.engines import ENGINES, derived, difference, to_be_had
 
 CASES = (
     "anthropic/subtask-three-parallel", "anthropic/open-invocation-other-session", "anthropic/same-words-two-sessions",
@@ -242,6 +248,28 @@ def test_forgetting_beside_a_writer_misses_nothing(engine: str, tmp_path: Path) 
     forgetting.close()
 
 
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_two_who_forget_at_once_take_away_what_each_of_them_would(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the other forgot while this one made its plan is not in the sums of days any more."""
+    url = ENGINES[to_be_had(engine)].address(tmp_path)
+    others = [one for batch in traffic(60, turns=8, width=5) for one in batch]
+    with closing(open_store(url, busy_seconds=60)) as store, closing(open_store(url, busy_seconds=60)) as second:
+        told(store, [*others, *secret("marzipan"), *secret("xylophonic")])
+        names = {row.session: frozenset({row.id}) for row in store.docs("conversations") if isinstance(row, Conversation)}
+        waiting = ["xylophonic-session"]
+
+        def planned(*given: Any) -> Any:
+            found = _planned(*given)
+            while waiting:
+                going(second, names[waiting.pop()])
+            return found
+
+        monkeypatch.setattr("ramify.apart.SMALL", 0)
+        monkeypatch.setattr("ramify.forgetting._planned", planned)
+        going(store, names["marzipan-session"])
+        assert difference(settled(store), settled(told(open_sqlite("memory:"), others))) == []
+
+
 def test_nothing_of_it_is_left_on_the_disk(tmp_path: Path) -> None:
     """Not in the file, its write-ahead log or the search index; others' words are."""
     store = open_sqlite(f"sqlite:{tmp_path}/store.db")
@@ -260,6 +288,33 @@ def test_nothing_of_it_is_left_on_the_disk(tmp_path: Path) -> None:
     assert (len(store.search.find('"marzipan"', 9, None)) > 0, store.search.find('"xylophonic"', 9, None)) == (True, [])
     assert store.check() == "ok"
     store.close()
+
+
+KILLED = """
+import os, signal, sys
+import ramify.forgetting as forgetting
+from ramify.cli.main import main
+setattr(forgetting, sys.argv[1], lambda *given: os.kill(os.getpid(), signal.SIGKILL))
+main(["forget", "--store", sys.argv[2], sys.argv[3]])
+"""
+
+
+@pytest.mark.parametrize(("where", "cut", "status"), [("_remember", False, 0), ("clean", True, 1)])
+def test_a_command_that_is_killed_is_done_again_by_the_same(where: str, cut: bool, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has done nothing, or what is left of it stands on the disk alone; doctor says so, and nobody is told that there was no such id."""
+    url = f"sqlite:{tmp_path}/store.db"
+    store = told(open_sqlite(url), [*secret("xylophonic"), *secret("marzipan")])
+    [row] = [row for row in store.docs("conversations") if isinstance(row, Conversation) and row.session == "xylophonic-session"]
+    store.close()
+    ran = subprocess.run([sys.executable, "-c", KILLED, where, url, row.id], capture_output=True, timeout=120, check=False)
+    assert ran.returncode == -signal.SIGKILL, ran.stderr.decode()
+    store = open_sqlite(url)
+    assert [check["status"] for check in checks(store, Settings(store=url)) if check["check"] == "forgotten"] == ["warn"] * cut
+    store.close()
+    assert main(["forget", "--store", url, row.id]) == status
+    assert ("was forgotten already" in capsys.readouterr().err) == cut
+    assert words_on(tmp_path) == {"marzipan"}
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
 
 
 def words_on(folder: Path) -> set[str]:

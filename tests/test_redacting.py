@@ -49,6 +49,7 @@ from ramify.settings import Settings
 from ramify.spool import Spool
 from ramify.storage.base import Store, StoreDown
 from ramify.storage.sqlite import open_sqlite
+from ramify.storage.sweeping import Marks, sweep
 from ramify.wiring import open_store, prices_of
 from tests.capture.secret_formats import FORMATS, leaks, planted
 from tests.contracts.engines import ENGINES, difference
@@ -401,7 +402,7 @@ def test_what_is_forgotten_meanwhile_does_not_come_back(act: Any, tmp_path: Path
     for module in ("ramify.redacting", "ramify.rebuild"):
         monkeypatch.setattr(f"{module}.replay", replayed)
     monkeypatch.setattr("ramify.redacting.Near", Wholly)
-    with pytest.raises(StoreDown, match="forgotten meanwhile"):
+    with pytest.raises(StoreDown, match="forgotten or redacted meanwhile"):
         act(store)
     monkeypatch.undo()
     act(store)
@@ -409,6 +410,43 @@ def test_what_is_forgotten_meanwhile_does_not_come_back(act: Any, tmp_path: Path
     assert store.load("calls", call_id("obs_all1")) is not None
     store.close()
     other.close()
+
+
+@pytest.mark.parametrize("act", ["cleaned", "rebuild"])
+def test_what_is_redacted_meanwhile_does_not_come_back(act: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By another process, while this one derives the log with it."""
+    url = f"sqlite:{tmp_path}/store.db"
+    store, other = filled(open_sqlite(url), everywhere()), open_sqlite(url)
+    waiting = [other]
+
+    def replayed(*given: Any) -> int:
+        last = replay(*given)
+        while waiting:
+            cleaned(waiting.pop())
+        return last
+
+    monkeypatch.setattr(f"ramify.{'redacting' if act == 'cleaned' else act}.replay", replayed)
+    monkeypatch.setattr("ramify.redacting.Near", Wholly)
+    with pytest.raises(StoreDown, match="redacted meanwhile"):
+        cleaned(store) if act == "cleaned" else rebuild(store, Rules(), Prices(), False, quiet)
+    store.close()
+    other.close()
+
+
+def test_pieces_of_what_is_redacted_while_others_are_swept_stay(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep that has read the log already does not take what bodies are made of since."""
+    filled(store, everywhere())
+    before, waiting = Marks.read_on, [store]
+
+    def read_on(marks: Marks) -> None:
+        before(marks)
+        if waiting:
+            cleaned(waiting.pop())
+
+    monkeypatch.setattr(Marks, "read_on", read_on)
+    sweep(store)
+    other = filled(open_sqlite("memory:"), everywhere(), Cleaner())
+    assert [one for _, one in store.observations()] == [one for _, one in other.observations()]
 
 
 KILLED = """

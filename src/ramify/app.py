@@ -17,7 +17,7 @@ from ramify.acts import correction, preview
 from ramify.capture.cleaner import Cleaner
 from ramify.capture.formats import sources
 from ramify.capture.redact import VERSION
-from ramify.copying import copy
+from ramify.copying import copy, is_same
 from ramify.event_log import EventLog
 from ramify.exporting.offer import Exports
 from ramify.following import Following
@@ -303,12 +303,19 @@ def copy_store(source: str, target: str, progress: Progress, plain: bool = False
     """The source stays as it is, but for what waited for it and a line of its audit; `plain`: the target is not encrypted, although there is a key."""
     if source == target:
         raise UserMistake("a store cannot be copied onto itself", "name another store as TO")
+    if "memory:" in (source, target):
+        raise UserMistake("what lives in memory: is gone with its program", "name two stores that last")
     settings = load({"store": target}, os.environ)
     one = open_store(source, create=False, seal=False)
     try:
         other = open_store(target, seal=not plain)
         try:
+            with taken_by(other):
+                if is_same(one, other):
+                    raise UserMistake(f"{other.url} is the store that is to be copied", "name another store as TO")
             left = drained_first(one, replace(settings, store=source))
+            if not one.seq() and not left:
+                raise UserMistake(f"the store {one.url} holds nothing; nothing was copied", "check the address of FROM")
             said = is_noted(one, noted) if noted is not None else True
             with taken_by(other):
                 answer = copy(one, other, rules_of(settings), prices_of(settings), progress)

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ramify.capture.redact import VERSION
+from ramify.forgetting import UNSWEPT
 from ramify.model.mistake import UserMistake
 from ramify.redaction import RULES
 from ramify.room import LITTLE, free_beside, is_nearly, part, size
@@ -61,6 +62,7 @@ def inside(store: Store, settings: Settings) -> Iterator[Check]:
     yield from _private(store, settings)
     yield _encryption(store)
     yield _redaction(store)
+    yield from _left(store)
     yield _unreadable(store)
 
 
@@ -185,6 +187,12 @@ def _encryption(store: Store) -> Check:
     if store.search.fed:
         return found("encryption", "ok", f"bodies are encrypted; their words are in the search index in clear ({INDEX_VARIABLE})")
     return found("encryption", "ok", "bodies are encrypted; what comes is not in the search index, which would hold words in clear", f"to search all the same: {INDEX_VARIABLE}=yes")
+
+
+def _left(store: Store) -> Iterator[Check]:
+    if store.fact(UNSWEPT):
+        said = "what was forgotten or redacted last may stand on the disk still: that was cut, or goes on just now"
+        yield found("forgotten", "warn", said, "ramify prune --max-size 9999GiB takes away what is left of it")
 
 
 def _redaction(store: Store) -> Check:

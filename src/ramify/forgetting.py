@@ -5,7 +5,6 @@ of the rows only those that differ are written.
 """
 
 import logging
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -24,10 +23,11 @@ from ramify.model.audit import is_audit
 from ramify.model.entity import TABLES, Call, Entity
 from ramify.model.moment import iso
 from ramify.model.observation import Correction, Observation, Response
-from ramify.rebuild import Progress, check_none_forgotten, moved_keys, replay, side_by_side
+from ramify.rebuild import Progress, check_unaltered, moved_keys, replay, side_by_side
 from ramify.storage.base import Changes, Ref, Store, StoreDown
+from ramify.storage.scratch import scratch_folder
 from ramify.storage.sqlite import Sqlite
-from ramify.storage.sweeping import Marks, sweep
+from ramify.storage.sweeping import ALTERED, Marks, alterations, sweep
 
 log = logging.getLogger("ramify")
 FORGOTTEN = "forgotten:"
@@ -121,13 +121,12 @@ def look(store: Store, wish: Wish) -> dict[str, Any]:
 
 def forget(store: Store, rules: Rules, prices: Prices, wish: Wish, note: Note, progress: Progress) -> dict[str, Any]:
     """Afterwards the store is as if what went had never been seen, but for a note that it is gone."""
-    folder = str(Path(store.path).parent) if store.path else None
-    with tempfile.TemporaryDirectory(prefix="ramify-forget-", dir=folder) as place:
+    with scratch_folder(store, "forget") as place:
         try:
-            going = _narrowly(store, rules, prices, wish, note, Path(place))
+            going = _narrowly(store, rules, prices, wish, note, place)
         except Entangled as reason:
             log.info("deriving the whole log again: %s", reason)
-            going = _wholly(store, Path(place), rules, prices, wish, note, progress)
+            going = _wholly(store, place, rules, prices, wish, note, progress)
         finally:
             store.distrust()
     return {**going.shape(), **clean(store)}
@@ -137,10 +136,10 @@ def _narrowly(store: Store, rules: Rules, prices: Prices, wish: Wish, note: Note
     """Only what hangs together with what goes is derived again; while nobody writes, only if something came meanwhile."""
     if not isinstance(store, Near) or store.fact("outdated"):
         raise Entangled("the store does not say what belongs where")
-    last = store.seq()
+    before = store.seq(), alterations(store)
     going, found = _planned(store, Apart(store, rules, prices, folder), wish)
     with store.exclusive():
-        if store.seq() != last:
+        if (store.seq(), alterations(store)) != before:
             going, found = _planned(store, Apart(store, rules, prices, folder), wish)
         _drop_words(store, going, found)
         store.forget(going.ids)
@@ -207,12 +206,12 @@ def _wholly(
 def _without(
     store: Store, scratch: Sqlite, rules: Rules, prices: Prices, wish: Wish, note: Note, progress: Progress
 ) -> Going:  # fmt: skip
-    going = Going(store, wish)
+    going, before = Going(store, wish), alterations(store)
     ingest = Ingest(scratch, rules, prices, log=store)
     last = replay(store, ingest, 0, progress, going.rest)
     with store.exclusive():
         replay(store, ingest, last, progress, going.rest)
-        check_none_forgotten(store, going.read)
+        check_unaltered(store, going.read, before)
         store.search.clear()  # first: an empty index fills itself, a wrong one stays wrong
         store.forget(going.ids)
         put_difference(store, scratch)
@@ -229,7 +228,7 @@ def _remember(store: Store, going: Going, note: Note) -> None:
     facts: dict[str, str | bytes | int] = {
         FORGOTTEN + id: msgspec.json.encode(Note(note.at, note.by, count, project=going.projects.get(id) or _project(store, id))) for id, count in going.counts.items()
     }
-    facts[UNSWEPT] = 1
+    facts[UNSWEPT], facts[ALTERED] = 1, alterations(store) + 1
     facts["raw_bytes"] = max(0, int(store.fact("raw_bytes") or 0) - going.bytes)
     store.set_facts(facts)
 

@@ -1,8 +1,6 @@
 """Derives everything again from the log, into a store of its own, compares, and puts it in place at once."""
 
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from ramify.ingest import Ingest, Prices
@@ -10,7 +8,9 @@ from ramify.linking.world import Rules
 from ramify.model.entity import Call, Entity, Task, ToolCall
 from ramify.model.observation import Observation
 from ramify.storage.base import Store, StoreDown
+from ramify.storage.scratch import scratch_folder
 from ramify.storage.sqlite import Sqlite
+from ramify.storage.sweeping import alterations
 
 BATCH = 200
 Progress = Callable[[int, int], None]
@@ -25,14 +25,14 @@ COMPARED = (
 
 
 def rebuild(store: Store, rules: Rules, prices: Prices, dry_run: bool, progress: Progress) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="ramify-rebuild-", dir=_folder(store)) as folder:
-        scratch = Sqlite("scratch", str(Path(folder) / "scratch.db"), durable=False)
+    with scratch_folder(store, "rebuild") as folder:
+        scratch = Sqlite("scratch", str(folder / "scratch.db"), durable=False)
         try:
-            ingest, whole = Ingest(scratch, rules, prices, log=store), Whole()
+            ingest, whole, before = Ingest(scratch, rules, prices, log=store), Whole(), alterations(store)
             last = replay(store, ingest, 0, progress, whole.kept)
             with store.exclusive():  # what came meanwhile, and then nothing more until the new rows are in place
                 last = replay(store, ingest, last, progress, whole.kept)
-                check_none_forgotten(store, whole.read)
+                check_unaltered(store, whole.read, before)
                 moved, same = differences(store, scratch)
                 if not dry_run:
                     store.search.clear()  # first: an empty index fills itself, a wrong one stays wrong
@@ -40,10 +40,6 @@ def rebuild(store: Store, rules: Rules, prices: Prices, dry_run: bool, progress:
         finally:
             scratch.close()
     return {"observations": last, "moved": moved, "same": same, "dry_run": dry_run}
-
-
-def _folder(store: Store) -> str | None:
-    return str(Path(store.path).parent) if store.path else None
 
 
 class Whole:
@@ -57,10 +53,10 @@ class Whole:
         return seen
 
 
-def check_none_forgotten(store: Store, read: int) -> None:
-    """Another process may have forgotten what was read here before it was this one's turn: rows of it must not come back."""
-    if store.count("observations") != read:
-        raise StoreDown("something was forgotten meanwhile")
+def check_unaltered(store: Store, read: int, before: int) -> None:
+    """Another process may have forgotten or redacted what was read here before it was this one's turn: rows of it must not come back."""
+    if store.count("observations") != read or alterations(store) != before:
+        raise StoreDown("something was forgotten or redacted meanwhile")
 
 
 def as_it_is(seen: Observation) -> Observation | None:

@@ -4,14 +4,9 @@ The log is read once. Whatever holds something is put in its own place without i
 all that follows otherwise, in one transaction: a run that is killed has changed nothing, or left only sweeping to do.
 """
 
-import hashlib
 import logging
 import re
-import shutil
-import tempfile
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -32,10 +27,12 @@ from ramify.protocols.sam import decode as sam
 from ramify.protocols.sam.layout import Pieces
 from ramify.reader import Reader
 from ramify.readied import layout_of
-from ramify.rebuild import Progress, check_none_forgotten, replay
+from ramify.rebuild import Progress, check_unaltered, replay
 from ramify.redaction import RULES, Search, is_clean
 from ramify.storage.base import Kept, Store, StoreDown
+from ramify.storage.scratch import scratch_folder
 from ramify.storage.sqlite import Sqlite
+from ramify.storage.sweeping import ALTERED, alterations
 
 log = logging.getLogger("ramify")
 MARK = re.compile(rb"\[redacted(?::([a-z0-9-]+))?\]")
@@ -160,7 +157,7 @@ def look(store: Store, order: Order, progress: Progress) -> Shape:
 
 def redact(store: Store, rules: Rules, prices: Prices, order: Order, progress: Progress) -> Shape:
     """Afterwards the store is as if what was found had never been seen, but for marks in its places and a note."""
-    with _folder(store) as place:
+    with scratch_folder(store, "redact") as place:
         with store.exclusive():
             pass  # whether anybody writes is known from here on
         found = Found(store, order)
@@ -185,20 +182,6 @@ def _wiped(store: Store) -> Shape:
         except StoreDown as problem:
             swept["left"] = str(problem)
     return swept
-
-
-@contextmanager
-def _folder(store: Store) -> Iterator[Path]:
-    """Of one name for one store: what a run that was killed left there, secrets among it, goes with the next one."""
-    beside = Path(store.path).parent if store.path else Path(tempfile.gettempdir())
-    name = f"{store.url} {store.fact('identity')!r}".encode()
-    place = beside / f"ramify-redact-{hashlib.sha256(name).hexdigest()[:16]}"
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(mode=0o700)
-    try:
-        yield place
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def _narrowly(store: Store, rules: Rules, prices: Prices, order: Order, found: Found, place: Path) -> None:
@@ -232,7 +215,7 @@ def _planned(store: Store, rules: Rules, prices: Prices, found: Found, place: Pa
 def _wholly(store: Store, ingest: Ingest, order: Order, found: Found, progress: Progress) -> None:
     scratch = ingest.store
     assert isinstance(scratch, Sqlite)
-    found.reaches_back = False  # nothing was derived yet
+    found.reaches_back, before = False, alterations(store)  # nothing was derived yet
     try:
         last = replay(store, ingest, 0, progress, found.kept, found.until)  # of what came since, nobody knows what it holds
         with store.exclusive():
@@ -240,7 +223,7 @@ def _wholly(store: Store, ingest: Ingest, order: Order, found: Found, progress: 
             if found.reaches_back:
                 raise UserMistake("a server of an older version stored the other half of a secret meanwhile", "restart it, then run ramify redact again; nothing was changed")
             replay(store, ingest, last, progress, found.kept)
-            check_none_forgotten(store, found.read)
+            check_unaltered(store, found.read, before)
             _rewrite(store, found)
             put_difference(store, scratch)
             _remember(store, order, found)
@@ -281,6 +264,7 @@ def _remember(store: Store, order: Order, found: Found) -> None:
         note = Note(order.at, order.by, len(found.ids), dict(found.kinds), order.project)
         facts[f"{REDACTED}{order.at}"] = msgspec.json.encode(note)
         facts[UNSWEPT] = facts[UNWIPED] = 1
+        facts[ALTERED] = alterations(store) + 1
         facts["raw_bytes"] = max(0, int(store.fact("raw_bytes") or 0) - found.saved)
     if order.rules and not order.project:
         facts[RULES] = order.rules

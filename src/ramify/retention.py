@@ -7,12 +7,13 @@ from typing import Any
 from msgspec import Struct
 
 from ramify.belonging import aliases, event_session
-from ramify.forgetting import UNSWEPT, Note, Wish, clean, forget, look, weigh
+from ramify.forgetting import UNSWEPT, Note, Wish, clean, forget, look, notes, weigh
 from ramify.indexing import Indexer
 from ramify.ingest import Prices
 from ramify.linking.world import DAY, Rules
 from ramify.model.entity import Call, Conversation, Entity, EventSession, Operation, Task, ToolCall
 from ramify.model.ids import session_conversation_id
+from ramify.model.moment import iso
 from ramify.query.errors import NotFound
 from ramify.query.resolve import resolve
 from ramify.rebuild import Progress
@@ -44,6 +45,8 @@ class Keeper:
         self._by = by
 
     def forget(self, ids: Sequence[str], project: str, dry_run: bool, progress: Progress) -> Shape:
+        if not dry_run:
+            self._clean_up()
         chosen = dict.fromkeys(named(self._store, id, project) for id in ids)
         names = frozenset(name for id in chosen for name in aliases(self._store, id))
         return {"forgotten": list(chosen), **self._forget(Wish(names), dry_run, progress)}
@@ -55,11 +58,15 @@ class Keeper:
             rows = self._aged(kept.project, before)
             projects = frozenset({kept.project} - {""})
             answer = added(answer, self._prune(rows, Wish(frozenset(), before, projects), dry_run, progress))
-        if not dry_run and self._store.fact(UNSWEPT):
-            answer = added(answer, {"forgotten": [], **clean(self._store)})  # what an earlier time left behind
+        if not dry_run:
+            answer = added(answer, self._clean_up())
         if kept.max_size:
             answer = self._within(kept, dry_run, progress, answer)
         return answer | {"size": self._store.size()["bytes"]}
+
+    def _clean_up(self) -> Shape:
+        """What an earlier time left behind: it was cut, or the store was not there any more."""
+        return {"forgotten": [], **(clean(self._store) if self._store.fact(UNSWEPT) else {})}
 
     def _within(self, kept: Kept, dry_run: bool, progress: Progress, answer: Shape) -> Shape:
         """A round takes something only where what is stored is too large, with the index as it will be: a file that is as large as
@@ -152,7 +159,12 @@ def named(store: Store, id: str, project: str) -> str:
     """The conversation, or the session of the event log, that any id means."""
     if session := event_session(store, project, id):
         return session
-    _, row = resolve(store, id, TABLES)
+    try:
+        _, row = resolve(store, id, TABLES)
+    except NotFound:
+        if note := dict(notes(store)).get(id):
+            raise NotFound(f"{id!r} was forgotten already, at {iso(note.at)}; ramify forget --list says what was") from None
+        raise
     match row:
         case Operation():
             return row.session

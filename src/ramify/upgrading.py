@@ -20,6 +20,7 @@ from ramify.storage.base import Store
 from ramify.storage.layout import version
 from ramify.storage.private import private_file, private_folder
 from ramify.storage.schema import STEPS
+from ramify.storage.scratch import try_lock
 from ramify.storage.sqlite import Sqlite
 
 log = logging.getLogger("ramify")
@@ -114,15 +115,3 @@ def alone_in(folder: Path, wait: bool) -> Iterator[bool]:
             time.sleep(WAIT_SECONDS)
             taken = try_lock(file.fileno())
         yield taken
-
-
-def try_lock(descriptor: int) -> bool:
-    try:
-        import fcntl
-    except ImportError:
-        return True  # a system without such locks has no writer of its own either
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -91,7 +91,7 @@ def draw_forgotten(answer: Record) -> list[Text]:
     if "in_use" in answer:
         lines.append(Text(f"what is stored now takes {answer['in_use']:,} of {answer['size']:,} bytes on the disk"))
     if answer.get("left"):
-        lines.append(Text(f"the room was not given back: {answer['left']}; ramify prune does it later", "yellow"))
+        lines.append(Text(f"it is gone, but for pieces and pages on the disk: {answer['left']}; the same command again takes them, too", "yellow"))
     if answer.get("waiting"):
         waiting = plural(answer["waiting"], "observation")
         lines.append(Text(f"{waiting} wait in spools of servers that run; what belongs to this is left out when they are stored", "yellow"))

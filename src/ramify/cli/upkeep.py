@@ -90,8 +90,13 @@ def copy(session: Session) -> int:
     from ramify.app import copy_store
 
     arguments = session.arguments
-    with progress_bar("copying, then checking", arguments.color) as progress:
-        answer = copy_store(arguments.source, arguments.target, progress, arguments.plain, Noted(user(), "copy", "", "command", "", {"to": shown(arguments.target)}))
+    noted = Noted(user(), "copy", "", "command", "", {"to": shown(arguments.target)})
+    try:
+        with progress_bar("copying, then checking", arguments.color) as progress:
+            answer = copy_store(arguments.source, arguments.target, progress, arguments.plain, noted)
+    except KeyboardInterrupt:
+        session.output.say("cut; the same command goes on where it stopped, and nothing is lost")
+        raise
     if not answer["noted"]:
         session.output.say("this is not in the audit: the store that is copied takes nothing just now")
     if session.output.json:
@@ -106,15 +111,30 @@ def draw_copy(answer: Record) -> list[Text]:
     lines = [Text(f"{answer['copied']:,} copied; the source holds {held}, checksum {answer['checksum'][:16]}")]
     if answer["verified"]:
         lines.append(Text("verified: the copy holds all of them, byte for byte", "green"))
+        lines += draw_forgotten(answer)
         judged = f"{len(answer['moved']):,} rows follow otherwise from them than in the source, which an older version or other prices made"
         return [*lines, Text(judged, "yellow")] if answer["moved"] else lines
     if waiting := answer.get("waiting"):
         lines.append(Text(f"not all: {plural(waiting, 'observation')} wait in a spool of the source, which could not be stored there", "red"))
         lines.append(Text("end the server that uses it, or make the source take them, and run the same command again", "dim"))
-        if not answer["missing"]:
+        if not answer["missing"] and not answer["changed"]:
             return lines
-    lines.append(Text(f"not the same: {len(answer['missing']):,} missing", "red"))
-    return [*lines, Text("run the same command again; if that does not help: ramify rebuild --store TO", "dim")]
+    lines.append(Text(f"not the same: {len(answer['missing']):,} missing, {answer['changed']:,} other", "red"))
+    if answer["missing"]:
+        lines.append(Text("run the same command again: it looks for all of them from the beginning", "dim"))
+    if answer["changed"]:
+        lines.append(Text("what is other was redacted in one of the two since: if that was FROM, run the same ramify redact with --store TO", "dim"))
+    return lines
+
+
+def draw_forgotten(answer: Record) -> list[Text]:
+    lines: list[Text] = []
+    if answer["left_out"]:
+        lines.append(Text(f"{plural(answer['left_out'], 'observation')} stay away: TO has forgotten what they tell of", "yellow"))
+    if there := answer["still_there"]:
+        lines.append(Text(f"FROM has forgotten {plural(len(there), 'conversation')} that TO still holds; to forget them there too:", "yellow"))
+        lines.append(Text(f"  ramify forget --store TO {' '.join(there)}"))
+    return lines
 
 
 def rekey(session: Session) -> int:

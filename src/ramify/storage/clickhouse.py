@@ -39,7 +39,7 @@ from ramify.storage.clickhouse_contents import OLD, Content, Contents, lacking, 
 from ramify.storage.clickhouse_direct import ClickHouseMesh, ask_directly
 from ramify.storage.clickhouse_known import NEAR, Known
 from ramify.storage.clickhouse_packing import LAYOUT, read_from, written
-from ramify.storage.clickhouse_pieces import Pieces
+from ramify.storage.clickhouse_pieces import Pieces, highest
 from ramify.storage.clickhouse_rows import GONE, PLAIN, entries_of, replaced, row_of, source
 from ramify.storage.clickhouse_schema import CONTENTS, ENTRIES, NAMED, PROJECTIONS, literal, name
 from ramify.storage.clickhouse_search import ClickHouseSearch
@@ -488,9 +488,12 @@ class ClickHouse(Folding):
         return [(id, form) for id, form in rows] or self._contents.pieces(max(after, OLD), limit)
 
     def drop_blobs(self, ids: Sequence[int]) -> None:
+        """A lost turn may have left some under numbers that were still to be given: whoever does the same again takes others, since
+        these are marked later."""
         with self.server.writing():
             self.server.pending.update(self._pieces.drop(ids))
-            self.server.state = msgspec.structs.replace(self.server.state, swept=self.server.state.swept + 1)
+            state = self.server.state
+            self.server.state = msgspec.structs.replace(state, blob=max(state.blob, highest(ids)), swept=state.swept + 1)
             mark(self.server)
         self._folder.forget()
 

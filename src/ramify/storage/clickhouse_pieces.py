@@ -120,5 +120,10 @@ class Pieces:
         self._size += len(payload) + 200
 
 
+def highest(ids: Sequence[int]) -> int:
+    """Of the numbers that these were given as they came; 0 for those of an earlier layout."""
+    return max((id & NUMBERS for id in ids if id >= OLD), default=0)
+
+
 def ring(id: int) -> Place:
     return ("digests", id % RING, 0, "")

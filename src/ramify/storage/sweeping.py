@@ -11,6 +11,7 @@ from ramify.storage.base import Store
 from ramify.storage.fold import LIST, read_tokens, unpack
 
 PAGE = 1000
+ALTERED = "altered"  # a fact: how often the log was changed elsewhere than at its end; who has read it before knows it no longer
 BITS = 15  # of an id, within one page of marks
 LOW = (1 << BITS) - 1
 
@@ -22,13 +23,17 @@ class Marks:
         self._store = store
         self._pages: dict[int, bytearray] = {}
         self._after = 0
+        self._alterations = -1
 
     def __contains__(self, id: int) -> bool:
         page = self._pages.get(id >> BITS)
         return page is not None and bool(page[(id & LOW) >> 3] >> (id & 7) & 1)
 
     def read_on(self) -> None:
-        """Everything that the log has named since the last time."""
+        """Everything that the log has named since the last time. Of what was forgotten or written anew meanwhile, numbers may mean
+        other pieces by now, and bodies may be made of others: then all of it."""
+        if (count := alterations(self._store)) != self._alterations:
+            self._pages, self._after, self._alterations = {}, 0, count
         while rows := self._store.bodies(self._after, PAGE):
             named = {id for _, kind, body in rows for id in named_in(kind, body)}
             self._mark(named)
@@ -66,6 +71,10 @@ class Marks:
         page[(id & LOW) >> 3] |= 1 << (id & 7)
 
 
+def alterations(store: Store) -> int:
+    return int(store.fact(ALTERED) or 0)
+
+
 def named_in(kind: int, payload: bytes) -> set[int]:
     if not kind & LIST:
         return set()
@@ -86,6 +95,7 @@ def sweep(store: Store) -> int:
 
 
 def _drop(store: Store, marks: Marks, ids: list[int]) -> int:
+    marks.read_on()  # while others may write: what is left to read then is little
     with store.exclusive():
         marks.read_on()
         unused = [id for id in ids if id not in marks]
