@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlunsplit
 
 import msgspec
 import psycopg
@@ -59,9 +59,9 @@ _sketches = msgspec.msgpack.Decoder(Sketch)
 def open_postgres(url: str, busy_seconds: float = 5.0) -> "Postgres":
     """`?schema=NAME` keeps several stores in one database; the rest of the address is the driver's."""
     parts = address.split(url)
-    options = dict(parse_qsl(parts.query))
+    options = dict(parse_qsl(parts.query.replace("+", "%2B")))  # to libpq a plus is one, and no space
     schema = options.pop("schema", "ramify")
-    plain, place = urlunsplit(parts._replace(query=urlencode(options))), address.shown(url)
+    plain, place = urlunsplit(parts._replace(query=urlencode(options, quote_via=quote))), address.shown(url)
     check_options(plain, url)
     try:
         return Postgres(place, plain, schema, busy_seconds)
