@@ -407,11 +407,11 @@ class Postgres(Folding):
         return [Ref(*row) for row in self._read("SELECT value, kind, entity, id FROM refs WHERE value = %s", (text(value),))]
 
     def ids_like(self, table: str, prefix: str, limit: int) -> list[str]:
-        query = f"SELECT id FROM {table} WHERE id >= %s AND id < %s LIMIT %s"
+        query = f"SELECT id FROM {table} WHERE id >= %s AND id < %s ORDER BY id LIMIT %s"
         return [row[0] for row in self._read(query, (text(prefix), text(prefix) + "\x7f", limit))]
 
     def unreadable(self, limit: int) -> list[tuple[str, int, str]]:
-        query = "SELECT observation, at, reason FROM unreadable ORDER BY at DESC LIMIT %s"
+        query = "SELECT observation, at, reason FROM unreadable ORDER BY at DESC, observation COLLATE \"C\" LIMIT %s"
         return [(observation, at, reason) for observation, at, reason in self._read(query, (limit,))]
 
     def count_unreadable(self) -> int:
