@@ -15,6 +15,8 @@ import msgspec
 import pytest
 
 from ramify import writer
+from ramify.hub import Hub
+from ramify.ingest import Ingest
 from ramify.settings import Settings
 from ramify.storage.sqlite import open_sqlite
 from ramify.writer import RemotePipeline, Rows, send_frame
@@ -184,6 +186,25 @@ while remote._unsent or not remote._child:
 print("sent", flush=True)
 time.sleep(60)
 """
+
+
+def test_what_a_killed_writer_did_not_come_to_tell_is_told_by_the_next_one(tmp_path: Path) -> None:
+    """It dies behind its commit: what it stored is known to the next one, which has nothing to store. A reader loads anew then."""
+    hub = Hub()
+    (tmp_path / "store.db.spool").mkdir()
+    store = open_sqlite(f"sqlite:{tmp_path}/store.db")
+    hub.start_at(store.seq())
+    Ingest(store).step([one for line in story.exchanges("anthropic", "linear") for one in line])
+    assert not hub.has_reached(store.seq())
+    settings = {"settings": msgspec.to_builtins(Settings(store=f"sqlite:{tmp_path}/store.db")), "run": "test"}
+    remote = RemotePipeline(settings, hub.publish, 1000, 2**26)
+    remote.start()
+    end = time.monotonic() + 30
+    while not hub.has_reached(store.seq()) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert hub.has_reached(store.seq())
+    remote.close()
+    store.close()
 
 
 def test_a_writer_whose_server_is_killed_stores_what_it_was_given(tmp_path: Path) -> None:

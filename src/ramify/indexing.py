@@ -30,7 +30,7 @@ LOOK_SECONDS = 0.05
 WINDOW, LOADED = 0.25, 0.2  # of so many seconds the writer works this part or more: what comes may go on
 RETRY_SECONDS = 5.0
 CLOSE_SECONDS = 2.0  # that the end of a writer may be put off for words that nobody has indexed yet
-FORM, EDITION = "words", 1  # one more whenever texts are indexed in another form
+FORM, EDITION = "words", 2  # one more whenever texts are indexed in another form
 log = logging.getLogger("ramify")
 Load = Callable[[str], Entity | None]
 """A call by its id."""

@@ -194,6 +194,8 @@ def make_writer(start: dict[str, Any], wire: Wire | None) -> tuple[Pipeline, Cal
                 bring_up(store, rules, prices, wait=False)
             if folder is not None:
                 keep_key(store, folder / "key")
+            if wire is not None:  # a writer that was killed may have stored something, and not have come to say so
+                wire.publish(seq := store.seq(), {}, seq)
         except BaseException:
             store.close()
             raise

@@ -12,7 +12,7 @@ from ramify.ingest import Ingest
 from ramify.linking.world import EventBounds, Rules
 from ramify.model.observation import Observation
 from ramify.protocols.adcp.lines import BadLine
-from ramify.query.events import Wanted
+from ramify.query.events import Wanted, listed_events
 from ramify.storage.base import StoreDown
 from tests.contracts.engines import ENGINES, Engine, derived
 
@@ -94,6 +94,23 @@ def test_pages_are_cut_by_numbers_times_and_fields(world: World) -> None:
     times = [one["recordedAt"] for one in world.log.get_events("s")["events"]]
     assert len(times) == 10
     assert seqs(world, since=world.clock.now + 100) == []
+
+
+def test_the_list_of_one_project_goes_on_behind_events_of_another(world: World) -> None:
+    other = EventLog(world.store, world.commit, "other", world.clock)
+    for number in range(4):
+        world.log.append("s", event(number))
+        other.append_many("s", [event(at) for at in range(5 * number, 5 * number + 5)])
+    for project, count in (("default", 4), ("other", 20), ("nobody", 0)):
+        listed: list[dict[str, Any]] = []
+        cursor: str | None = None
+        while True:
+            page = listed_events(world.store, project, None, {}, 3, cursor)
+            listed += page["items"]
+            cursor = page["next"]
+            if cursor is None:
+                break
+        assert len({one["eventId"] for one in listed}) == len(listed) == count
 
 
 def test_an_id_stands_for_one_event(world: World) -> None:

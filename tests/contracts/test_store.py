@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 import pytest
@@ -26,6 +27,7 @@ from ramify.model.observation import Observation, Record, Request, Response
 from ramify.model.sketch import Sketch, Tie
 from ramify.rebuild import rebuild
 from ramify.storage.base import Ask, Changes, Kept, Store, StoreDown, Wish
+from ramify.storage.base import Test as Condition
 from ramify.storage.schema import STEPS
 from ramify.storage.sqlite import Sqlite, open_sqlite
 from ramify.storage.totals import counted
@@ -509,3 +511,34 @@ def test_pages_show_rows_as_they_are_now_however_often_they_were_written(store: 
     assert store.totals()["conversations"] == len(kept)
     assert [row.id for row in store.among("conversations", "id", [*gone, *names[1:4]])] == names[1:4]
     assert {row.id for row in store.among("conversations", "project", ["a"])} == {row.id for row in kept if row.project == "a"}
+
+
+def test_only_a_to_z_have_a_case_in_names_and_words(store: Store) -> None:
+    """Which other letters have one, and which are the same then, would be the database's own affair."""
+    names = ("Ärzte", "ärzte", "REPORT", "report", "İx", "ix", "a%b", "a_b")
+    store.append((), Changes(rows={("tasks", name): Task(name, "a", opened=at, agent_type=name, title=name) for at, name in enumerate(names)}))
+
+    def found(column: str, compare: Any, value: str) -> list[str]:
+        page = store.sift("tasks", Ask("opened"), [Condition(column, compare, (value,))], 1000)
+        return sorted(row.id for row in page.rows)
+
+    for column, plain in (("agent", "is"), ("agent", "like"), ("words", "has")):
+        assert found(column, plain, "Report") == ["REPORT", "report"]
+        assert found(column, plain, "ÄRZTE") == ["Ärzte"]
+        assert found(column, plain, "äRZTE") == ["ärzte"]
+        assert found(column, plain, "IX") == ["ix"]
+        assert found(column, plain, "A%B") == ["a%b"]
+    assert found("agent", "like", "Är*") == ["Ärzte"]
+    assert found("agent", "like", "*_B") == ["a_b"]
+
+
+def test_short_lists_have_one_order(store: Store) -> None:
+    """Those of which only the first are wanted are the same everywhere."""
+    ids = [f"task_{number:03}" for number in range(200)]
+    mixed = random.Random(5).sample(ids, 200)
+    for start in range(0, 200, 20):
+        store.append((), Changes(rows={("tasks", id): Task(id, "a") for id in mixed[start : start + 20]}))
+        store.append((), Changes(unreadable=tuple((id, 7, "no line") for id in mixed[start : start + 20])))
+    assert store.ids_like("tasks", "task_", 20) == ids[:20]
+    assert store.ids_like("tasks", "task_1", 3) == ids[100:103]
+    assert [id for id, _, _ in store.unreadable(20)] == ids[:20]

@@ -2,10 +2,13 @@
 
 import os
 import random
+import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import quote
 
 import psycopg
 import pytest
@@ -93,6 +96,21 @@ def test_writers_that_doubt_only_what_others_wrote_decide_as_one_would(tmp_path:
     assert as_alone(stores[0]) == []
     for store in stores:
         store.close()
+
+
+@pytest.mark.parametrize("isolation", ["serializable", "repeatable\\ read"])
+def test_who_waited_sees_what_was_written_meanwhile_however_the_database_isolates(tmp_path: Path, isolation: str) -> None:
+    """Its picture would be of the moment in which it began to wait."""
+    url = f"{schema_of(tmp_path)}&options={quote('-c default_transaction_isolation=' + isolation)}"
+    seen = seen_stories()[:60]
+    with closing(open_postgres(url)) as one, closing(open_postgres(url, busy_seconds=30)) as other, ThreadPoolExecutor() as threads:
+        with one.exclusive():
+            waiting = threads.submit(Ingest(other).step, seen[1::2])
+            while not one._read("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"):
+                time.sleep(0.01)
+            Ingest(one).step(seen[::2])
+        assert waiting.result(30) == len(seen[1::2])
+        assert as_alone(one) == []
 
 
 def test_a_parent_that_another_writer_brings_late_is_found(pair: Pair) -> None:

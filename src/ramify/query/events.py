@@ -173,7 +173,7 @@ def listed_events(
 ) -> Shape:
     """Newest first, by the time at which the store took them."""
     names = {row.id: row.name for row in sessions_named(store, project, session)}
-    where = {"sort": "event"} | columns(fields)
+    where = {"sort": "event"} | ({"project": project} if project else {}) | columns(fields)
     limit = limit or ALL
     if session is not None:
         if not names:

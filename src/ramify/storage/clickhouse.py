@@ -615,7 +615,7 @@ class ClickHouse(Folding):
         return [row[0] for row in self._read("id", table, clauses, f"ORDER BY id LIMIT {limit}")]
 
     def unreadable(self, limit: int) -> list[tuple[str, int, str]]:
-        rows = self._read(f"id, {read_from('at')}, doc", "unreadable", "", f"ORDER BY {read_from('at')} DESC LIMIT {limit}")
+        rows = self._read(f"id, {read_from('at')}, doc", "unreadable", "", f"ORDER BY {read_from('at')} DESC, id LIMIT {limit}")
         return [(observation, at, reason.decode()) for observation, at, reason in rows]
 
     def count_unreadable(self) -> int:

@@ -1,4 +1,4 @@
-"""Full-text search on ClickHouse: words as the embedded index cuts them, found by its text index, phrases by their place."""
+"""Full-text search on ClickHouse: words are found by its text index, phrases by their place."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ import msgspec
 
 from ramify.storage.base import Words
 from ramify.storage.clickhouse_schema import TEXTS, literal
-from ramify.storage.wording import QUOTED, plain
+from ramify.storage.wording import plain, singles, sought
 
 if TYPE_CHECKING:
     from ramify.storage.clickhouse import ClickHouse
@@ -58,15 +58,16 @@ class ClickHouseSearch:
 
     def find(self, text: str, limit: int, before: int | None) -> list[tuple[int, Words]]:
         """Newest first."""
-        terms = [term for one in QUOTED.findall(text) if (term := plain(one).strip())]
-        if not terms:
+        asked = sought(text)
+        if not asked.wanted:
             return []
-        single = sorted({word for term in terms for word in term.split()})
-        phrases = " AND ".join(f"position(words, {literal(f' {term} ')}) > 0" for term in terms)
-        behind = f"AND key < {before}" if before is not None else ""
+        clauses = [f"hasAllTokens(words, [{', '.join(map(literal, singles(asked.wanted)))}])"]
+        clauses += [f"position(words, {literal(f' {term} ')}) > 0" for term in asked.wanted]
+        clauses += [f"position(words, {literal(f' {term} ')}) = 0" for term in asked.unwanted]
+        clauses += [f"key < {before}"] if before is not None else []
         query = (
-            f"SELECT key, doc FROM {self._store.server.named(TEXTS)} WHERE filling = {self._filling()} {behind} "
-            f"AND hasAllTokens(words, [{', '.join(map(literal, single))}]) AND {phrases} ORDER BY key DESC LIMIT {limit}"
+            f"SELECT key, doc FROM {self._store.server.named(TEXTS)} WHERE filling = {self._filling()} AND {' AND '.join(clauses)} "
+            f"ORDER BY key DESC LIMIT {limit}"
         )
         return [(key, Words(*msgspec.msgpack.decode(doc))) for key, doc in self._store.server.read(query, wide=True)]
 

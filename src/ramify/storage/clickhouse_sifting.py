@@ -12,7 +12,7 @@ from ramify.storage.clickhouse_ways import HASH, along, carried_by, way_for
 from ramify.storage.columns import COLUMNS
 from ramify.storage.sifting import FEW, Clause, Dialect, Key, Sifting, plain_clause
 
-FOLDED = Dialect("", " JOIN ", "ILIKE", "lower({0})")
+FOLDED = Dialect("", " JOIN ", "lower({0}) LIKE lower(?)", "lower({0})")
 Row = tuple[Any, ...]
 LISTED = ("tasks", "calls", "tools", "conversations")
 ROW = "key = 0 AND moment = 0"

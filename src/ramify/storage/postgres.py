@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlunsplit
 
 import msgspec
 import psycopg
@@ -59,9 +59,9 @@ _sketches = msgspec.msgpack.Decoder(Sketch)
 def open_postgres(url: str, busy_seconds: float = 5.0) -> "Postgres":
     """`?schema=NAME` keeps several stores in one database; the rest of the address is the driver's."""
     parts = address.split(url)
-    options = dict(parse_qsl(parts.query))
+    options = dict(parse_qsl(parts.query.replace("+", "%2B")))  # to libpq a plus is one, and no space
     schema = options.pop("schema", "ramify")
-    plain, place = urlunsplit(parts._replace(query=urlencode(options))), address.shown(url)
+    plain, place = urlunsplit(parts._replace(query=urlencode(options, quote_via=quote))), address.shown(url)
     check_options(plain, url)
     try:
         return Postgres(place, plain, schema, busy_seconds)
@@ -407,11 +407,11 @@ class Postgres(Folding):
         return [Ref(*row) for row in self._read("SELECT value, kind, entity, id FROM refs WHERE value = %s", (text(value),))]
 
     def ids_like(self, table: str, prefix: str, limit: int) -> list[str]:
-        query = f"SELECT id FROM {table} WHERE id >= %s AND id < %s LIMIT %s"
+        query = f"SELECT id FROM {table} WHERE id >= %s AND id < %s ORDER BY id LIMIT %s"
         return [row[0] for row in self._read(query, (text(prefix), text(prefix) + "\x7f", limit))]
 
     def unreadable(self, limit: int) -> list[tuple[str, int, str]]:
-        query = "SELECT observation, at, reason FROM unreadable ORDER BY at DESC LIMIT %s"
+        query = "SELECT observation, at, reason FROM unreadable ORDER BY at DESC, observation COLLATE \"C\" LIMIT %s"
         return [(observation, at, reason) for observation, at, reason in self._read(query, (limit,))]
 
     def count_unreadable(self) -> int:

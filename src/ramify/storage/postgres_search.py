@@ -1,4 +1,7 @@
-"""Full-text search on PostgreSQL: words as the embedded index cuts them, so that both find the same."""
+"""Full-text search on PostgreSQL: words are found by an index of them, words in a row by the text itself.
+
+A `tsvector` knows only the first 16,383 places, and 256 of each word; so it holds words without places.
+"""
 
 from collections.abc import Sequence
 
@@ -8,12 +11,14 @@ from psycopg import Connection
 from ramify.storage.base import Words
 from ramify.storage.postgres_server import PostgresServer, Row, fetched
 from ramify.storage.postgres_turns import NOTHING
-from ramify.storage.wording import QUOTED, plain
+from ramify.storage.wording import plain, singles, sought
 
 NEAR = 2_000  # of the newest texts are looked at by themselves first
+LONGEST = 500  # letters of a word that are looked for in the index; the engine takes 2,046 bytes
 INSERT = (
-    "INSERT INTO texts (call, side, message, block, kind, words) SELECT c, s, m, b, k, to_tsvector('simple', w) "
-    "FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::text[], %s::text[]) WITH ORDINALITY AS new (c, s, m, b, k, w, n) ORDER BY n"
+    "INSERT INTO texts (call, side, message, block, kind, said, words) SELECT c, s, m, b, k, w, array_to_tsvector(string_to_array(i, ' ')) "
+    "FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[]) "
+    "WITH ORDINALITY AS new (c, s, m, b, k, w, i, n) ORDER BY n"
 )
 COLUMNS = "t.row, t.call, t.side, t.message, t.block, t.kind"
 
@@ -40,24 +45,23 @@ class PostgresSearch:
 
     def _put(self, connection: Connection[Row], texts: Sequence[Words]) -> None:
         """One statement for all: a statement for each would be read and planned each time."""
-        rows = [(one.call, one.side, one.message, one.block, one.kind, plain(one.text)) for one in texts]
+        rows = [(one.call, one.side, one.message, one.block, one.kind, *cut(one.text)) for one in texts]
         if rows:
             connection.execute(INSERT, [list(column) for column in zip(*rows, strict=True)])
 
     def find(self, text: str, limit: int, before: int | None) -> list[tuple[int, Words]]:
         """Newest first. A common word is found among the newest texts; hits of a rare one are gathered by the index, and only
         then ordered: else the planner walks all texts, newest first."""
-        terms = [plain(term) for term in QUOTED.findall(text)]
+        asked, terms = clauses(text)
         if not terms:
             return []
-        asked = " && ".join(["phraseto_tsquery('simple', %s)"] * len(terms))
         end = 1 << 62 if before is None else before
         last = self._server.read("SELECT coalesce(max(row), 0) FROM texts WHERE row < %s", (end,))[0][0]
-        near = f"SELECT {COLUMNS} FROM texts AS t WHERE row > %s AND row <= %s AND words @@ ({asked}) ORDER BY row DESC LIMIT %s"
+        near = f"SELECT {COLUMNS} FROM texts AS t WHERE row > %s AND row <= %s AND {asked} ORDER BY row DESC LIMIT %s"
         rows = self._server.read(near, (last - NEAR, last, *terms, limit))
         if len(rows) < limit:
             far = (
-                f"WITH hits AS MATERIALIZED (SELECT row FROM texts WHERE words @@ ({asked}) AND row <= %s), "
+                f"WITH hits AS MATERIALIZED (SELECT row FROM texts WHERE {asked} AND row <= %s), "
                 "newest AS MATERIALIZED (SELECT row FROM hits ORDER BY row DESC LIMIT %s) "
                 f"SELECT {COLUMNS} FROM newest JOIN texts AS t USING (row) ORDER BY t.row DESC"
             )
@@ -84,3 +88,28 @@ class PostgresSearch:
 
 def _number(value: bytes | None) -> int:
     return msgspec.msgpack.decode(value, type=int) if value else 0
+
+
+def cut(text: str) -> tuple[str, str]:
+    """The text with a space on both sides of each word, and its words."""
+    said = f" {plain(text).strip()} "
+    return said, " ".join(sorted({word[:LONGEST] for word in said.split()}))
+
+
+def clauses(text: str) -> tuple[str, list[str]]:
+    """Of a question, and its parameters; none of these where there is no word in it."""
+    asked = sought(text)
+    if not asked.wanted:
+        return "", []
+    wanted = [indexed_by(asked.wanted), *(f" {term} " for term in asked.wanted if not is_one(term))]
+    found = ["words @@ %s::tsquery", *["strpos(said, %s) > 0"] * (len(wanted) - 1), *["strpos(said, %s) = 0"] * len(asked.unwanted)]
+    return " AND ".join(found), [*wanted, *(f" {term} " for term in asked.unwanted)]
+
+
+def indexed_by(terms: Sequence[str]) -> str:
+    return " & ".join(f"'{word[:LONGEST]}'" for word in singles(terms))
+
+
+def is_one(term: str) -> bool:
+    """Of which the index says all."""
+    return " " not in term and len(term) <= LONGEST

@@ -57,7 +57,8 @@ class PostgresServer:
 
     Writers take turns by a lock that belongs to the transaction, and nothing is set for longer than one: a pooler between us
     and the server does no harm, and a writer that dies lets go. `writes` has the number of the last turn: who finds another than
-    its own was not alone.
+    its own was not alone. In a turn what others have committed is there, whatever the database's own isolation is: a picture taken
+    before the lock was had would be an old one.
     """
 
     def __init__(self, url: str, schema: str, forget: Callable[[], None], columns: Columns, busy_seconds: float) -> None:
@@ -78,7 +79,7 @@ class PostgresServer:
         settings = f"SET LOCAL search_path = {quoted(schema)}; SET LOCAL lock_timeout = {max(1, int(busy_seconds * 1000))}; "
         lock = f"SELECT pg_advisory_xact_lock({LOCK}, hashtext({sql.Literal(schema).as_string(None)}))"
         self._patience = {option: seconds for option, seconds in CONNECTING.items() if f"{option}=" not in url}
-        self._begin = f"BEGIN; {settings}SET LOCAL client_min_messages = warning; {lock}"
+        self._begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; {settings}SET LOCAL client_min_messages = warning; {lock}"
         try:
             self._prepare(columns)
         except BaseException:

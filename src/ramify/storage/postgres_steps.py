@@ -171,7 +171,16 @@ INSERT INTO facts SELECT 'outdated', '\\x01' FROM observations LIMIT 1 ON CONFLI
 # Spans, meshes and event logs are judged by other rules once more: likewise.
 EIGHTH = SEVENTH
 
-STEPS: tuple[str, ...] = (FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH)
+# Texts stand beside their words, which are cut in another way: they are read again. Names are looked for as other engines do it, and
+# not as the database's language has it; the indexes for that are made anew.
+NINTH = """
+DROP INDEX IF EXISTS tasks_agent, tasks_project, calls_model, tools_name, conversations_project;
+TRUNCATE texts;
+ALTER TABLE texts ADD COLUMN IF NOT EXISTS said text NOT NULL;
+DELETE FROM facts WHERE name = 'indexed';
+"""
+
+STEPS: tuple[str, ...] = (FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH)
 
 
 def statements(step: str) -> Iterator[str]:

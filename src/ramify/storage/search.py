@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ramify.storage.base import StoreDown, Words
 from ramify.storage.private import private_file
+from ramify.storage.wording import plain, sought
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
@@ -18,8 +19,9 @@ CREATE TABLE IF NOT EXISTS texts (
     row INTEGER PRIMARY KEY, call TEXT NOT NULL, side TEXT NOT NULL, message INTEGER NOT NULL,
     block INTEGER NOT NULL, kind TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS texts_call ON texts (call);
-CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, content='', tokenize='unicode61');
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, content='', tokenize='ascii');
 """
+OLDER = "SELECT 1 FROM sqlite_master WHERE name = 'words' AND sql LIKE '%unicode61%'"  # which cut the words itself
 
 
 class Search:
@@ -47,6 +49,8 @@ class Search:
             self._connection.execute("PRAGMA secure_delete = ON")
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
+            if self._connection.execute(OLDER).fetchone():
+                self._connection.executescript("DROP TABLE IF EXISTS words; DELETE FROM facts")
             self._connection.executescript(TABLES)
             if self._fact("identity") != self._identity:
                 self.clear()
@@ -88,7 +92,7 @@ class Search:
                 "INSERT INTO texts (row, call, side, message, block, kind) VALUES (?, ?, ?, ?, ?, ?)",
                 [(row, one.call, one.side, one.message, one.block, one.kind) for row, one in numbered],
             )
-            connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", [(row, one.text) for row, one in numbered])
+            connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", [(row, plain(one.text)) for row, one in numbered])
             connection.execute("INSERT OR REPLACE INTO facts VALUES ('indexed', ?)", (seq,))
             return True
 
@@ -98,8 +102,11 @@ class Search:
             "SELECT t.row, t.call, t.side, t.message, t.block, t.kind FROM words w JOIN texts t ON t.row = w.rowid "
             "WHERE words MATCH ? AND w.rowid < ? ORDER BY w.rowid DESC LIMIT ?"
         )
+        asked = matched(text)
+        if not asked:
+            return []
         with self._lock:
-            rows = self._connection.execute(sql, (text, 1 << 62 if before is None else before, limit)).fetchall()
+            rows = self._connection.execute(sql, (asked, 1 << 62 if before is None else before, limit)).fetchall()
         return [(row[0], Words(*row[1:])) for row in rows]
 
     def indexed(self) -> int:
@@ -123,7 +130,7 @@ class Search:
                 for row, *place in rows:
                     if (call, *place) not in known:
                         return False
-                    gone.append((row, known[call, *place]))
+                    gone.append((row, plain(known[call, *place])))
             connection.executemany("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", gone)
             connection.executemany("DELETE FROM texts WHERE row = ?", [(row,) for row, _ in gone])
             return True
@@ -141,3 +148,10 @@ class Search:
     def close(self) -> None:
         with self._lock:
             self._connection.close()
+
+
+def matched(text: str) -> str:
+    """As FTS5 is asked. Empty: for no word at all."""
+    found = sought(text)
+    wanted, unwanted = (" ".join(f'"{term}"' for term in found.wanted), " OR ".join(f'"{term}"' for term in found.unwanted))
+    return f"({wanted}) NOT ({unwanted})" if wanted and unwanted else wanted

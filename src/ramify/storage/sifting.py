@@ -34,8 +34,9 @@ class Dialect(NamedTuple):
 
 
 # SQLite takes the index that an expression could use; `+` makes it none. Others count costs, and need no telling.
-NOCASE = Dialect("+", " CROSS JOIN ", "LIKE", "{0} COLLATE NOCASE")
-FOLDED = Dialect("", " JOIN ", "ILIKE", 'lower({0}) COLLATE "C"')
+# Only A to Z have a case here: which other letters have one depends on the engine, and on the language of the database.
+NOCASE = Dialect("+", " CROSS JOIN ", "{0} LIKE ?", "{0} COLLATE NOCASE")
+FOLDED = Dialect("", " JOIN ", '{0} COLLATE "C" ILIKE ?', 'lower({0} COLLATE "C")')
 
 
 class Beside(NamedTuple):
@@ -127,7 +128,7 @@ def _one(left: str, compare: str, value: str | int, dialect: Dialect) -> Clause:
             return f"{left} = ?", [value]
         case "like" | "has":
             pattern = _pattern(str(value)) if compare == "like" else f"%{_escaped(str(value))}%"
-            return f"{left} {dialect.like} ? ESCAPE '\\'", [pattern]
+            return f"{dialect.like.format(left)} ESCAPE '\\'", [pattern]
         case _:
             return f"{left} {compare} ?", [value]
 

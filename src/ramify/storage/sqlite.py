@@ -391,11 +391,11 @@ class Sqlite(Folding):
         return [Ref(*row) for row in self._read("SELECT value, kind, entity, id FROM refs WHERE value = ?", (value,))]
 
     def ids_like(self, table: str, prefix: str, limit: int) -> list[str]:
-        rows = self._read(f"SELECT id FROM {table} WHERE id >= ? AND id < ? LIMIT ?", (prefix, prefix + "\x7f", limit))
+        rows = self._read(f"SELECT id FROM {table} WHERE id >= ? AND id < ? ORDER BY id LIMIT ?", (prefix, prefix + "\x7f", limit))
         return [row[0] for row in rows]
 
     def unreadable(self, limit: int) -> list[tuple[str, int, str]]:
-        return self._read("SELECT observation, at, reason FROM unreadable ORDER BY at DESC LIMIT ?", (limit,))
+        return self._read("SELECT observation, at, reason FROM unreadable ORDER BY at DESC, observation LIMIT ?", (limit,))
 
     def count_unreadable(self) -> int:
         return int(self._read("SELECT count(*) FROM unreadable")[0][0])
