@@ -47,9 +47,17 @@ class Keeper:
     def forget(self, ids: Sequence[str], project: str, dry_run: bool, progress: Progress) -> Shape:
         if not dry_run:
             self._clean_up()
-        chosen = dict.fromkeys(named(self._store, id, project) for id in ids)
+        chosen = dict.fromkeys(self._named(id, project) for id in ids)
         names = frozenset(name for id in chosen for name in aliases(self._store, id))
         return {"forgotten": list(chosen), **self._forget(Wish(names), dry_run, progress)}
+
+    def _named(self, id: str, project: str) -> str:
+        try:
+            return named(self._store, id, project)
+        except NotFound:
+            if note := dict(notes(self._store)).get(id):
+                raise NotFound(f"{id!r} was forgotten already, at {iso(note.at)}; ramify forget --list says what was") from None
+            raise
 
     def prune(self, kept: Kept, dry_run: bool, progress: Progress) -> Shape:
         answer: Shape = {"forgotten": [], "observations": 0, "bytes": 0, "shared": 0, "pieces": 0, "left": "", "dry_run": dry_run}
@@ -159,12 +167,7 @@ def named(store: Store, id: str, project: str) -> str:
     """The conversation, or the session of the event log, that any id means."""
     if session := event_session(store, project, id):
         return session
-    try:
-        _, row = resolve(store, id, TABLES)
-    except NotFound:
-        if note := dict(notes(store)).get(id):
-            raise NotFound(f"{id!r} was forgotten already, at {iso(note.at)}; ramify forget --list says what was") from None
-        raise
+    _, row = resolve(store, id, TABLES)
     match row:
         case Operation():
             return row.session

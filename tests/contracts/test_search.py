@@ -1,9 +1,13 @@
 """Words are cut in one place, so that every engine finds the same texts by the same question."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ramify.query.lists import quoted
 from ramify.storage.base import Store, Words
@@ -101,3 +105,15 @@ def test_an_index_in_which_the_engine_cut_the_words_is_made_anew(tmp_path: Path)
     again.search.add([Words("new", "request", 0, 0, "text", "ありがとう")], 0, 5)
     assert found(again, '"ありがとう"') == {"new"}
     again.close()
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=60))
+def test_plain_letters_are_cut_by_the_embedded_index_as_by_us(text: str) -> None:
+    found = []
+    for form in (text, plain(text)):
+        with closing(sqlite3.connect(":memory:")) as index:
+            index.execute("CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='ascii')")
+            index.execute("CREATE VIRTUAL TABLE held USING fts5vocab(words, 'instance')")
+            index.execute("INSERT INTO words (rowid, text) VALUES (1, ?)", (form,))
+            found.append(index.execute('SELECT term, "offset" FROM held ORDER BY 2').fetchall())
+    assert found[0] == found[1]
