@@ -178,6 +178,25 @@ async def test_a_store_that_hangs_for_a_while_gets_everything_once_and_in_order(
     assert told == [b"0", b"1", b"2", b"3", b"4"]
 
 
+@only_postgres
+async def test_clients_are_sent_here_also_where_something_was_lost(tmp_path: Path, own: Database, upstream: Upstream) -> None:
+    """Turned away they would have no answer at all, for a count that stays for good."""
+    made = Server(tmp_path, upstream.url, "--spool-limit", "1KiB", store=own.url)
+    try:
+        await made.start()
+        await said(made, "first")
+        await stored_all(made)
+        await asyncio.to_thread(own.kill)
+        for number in range(4):
+            await said(made, f"second {number}")
+        await made.until(lambda health: health["capture"]["lost"] and not health["capture"]["waiting"])
+        status, text, _ = await answered(made, "/api/ready")
+        assert (status, '"store": false' in text) == (200, True), text
+        await asyncio.to_thread(own.start)
+    finally:
+        made.end_anyway()
+
+
 async def test_a_server_that_has_nothing_to_store_ends_while_its_store_hangs(server: Server, own: Database) -> None:
     await server.start()
     await said(server, "only")

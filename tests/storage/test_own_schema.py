@@ -99,3 +99,17 @@ def test_one_who_may_make_none_is_told_what_would_help(name: str) -> None:
     with pytest.raises(UserMistake) as refused:
         open_store(address_of(name).replace("schema=", "schema=other_"))
     assert "CREATE SCHEMA other_" in refused.value.hint
+
+
+@pytest.mark.parametrize("granted", ["", "GRANT USAGE ON SCHEMA {store} TO {reader}"])
+def test_a_user_who_may_not_use_the_schema_is_told_so(name: str, tmp_path: Path, granted: str) -> None:
+    """A role that only reads the views, say, with the address of the store."""
+    reader = f"{name}_reader"
+    as_administrator(f"CREATE ROLE {reader} LOGIN", f"GRANT CONNECT ON DATABASE {name} TO {reader}")
+    as_administrator(*filter(None, [granted.format(store=name, reader=reader)]), within=name)
+    url = address_of(name).replace(f"{name}@", f"{reader}@")
+    for words in (["conversations"], ["serve"]):
+        done = ramify(tmp_path, *words, "--store", url)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert f"CREATE SCHEMA {name} AUTHORIZATION" in done.stderr
+    assert ramify(tmp_path, "doctor", "--store", url).returncode == 1

@@ -68,9 +68,10 @@ def open_postgres(url: str, busy_seconds: float = 5.0) -> "Postgres":
     except StoreDown as problem:
         kind = UserMistake if isinstance(problem, NotAdmitted) else Unreachable
         raise kind(f"the store {place} cannot be opened: {problem}", "is the server up, and may you use this database?") from problem
-    except psycopg.errors.InsufficientPrivilege as problem:
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidSchemaName) as problem:  # the latter where it may not even be looked into
+        unnamed = isinstance(problem, psycopg.errors.InvalidSchemaName)
         raise UserMistake(
-            f"the store {place} cannot be used: {problem.diag.message_primary}",
+            f"the store {place} cannot be used: {f'permission denied for schema {schema}' if unnamed else problem.diag.message_primary}",
             f"let the user make a schema (GRANT CREATE ON DATABASE …), or make it for the user: CREATE SCHEMA {schema} AUTHORIZATION …",
         ) from problem
 

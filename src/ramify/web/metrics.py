@@ -118,7 +118,7 @@ async def ready(request: web.Request) -> web.Response:
     answered even once, the server may be one that was given a wrong address."""
     ramify = request.app[RAMIFY]
     state, beat = ramify.health()["capture"], await ramify.beat()
-    fit = beat.seq is not None or (beat.ever and not state["lost"])
+    fit = beat.seq is not None or beat.ever
     answer: dict[str, Any] = {"ready": fit, "store": beat.seq is not None}
     if request[IDENTITY].projects is None:
         answer |= {"problem": beat.problem or None, "waiting": state["waiting"], "spooled": state["spooled"]}
