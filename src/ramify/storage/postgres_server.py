@@ -28,7 +28,10 @@ TOO_MUCH = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComp
 OUR_FAULT = (psycopg.IntegrityError, psycopg.DataError, psycopg.ProgrammingError, psycopg.NotSupportedError, *TOO_MUCH)
 """Trying the same again would fail again; everything else is the server's or the network's trouble. A name that is too long for
 an index is among them: one agent with such a name must not hold up all others."""
-PASSING = ("starting up", "shutting down", "recovery mode", "not yet accepting", "too many clients", "connection slots", "try again", "query_wait_timeout")
+PASSING = (
+    "starting up", "shutting down", "recovery mode", "not yet accepting", "too many clients", "too many connections", "no more connections", "connection slots",
+    "try again", "query_wait_timeout", "due to timeout", "terminating connection",
+)  # fmt: skip
 """Of what a server or a pooler says when it lets nobody in: what is otherwise in a while."""
 CONNECTING: dict[str, Any] = {
     "connect_timeout": 5, "tcp_user_timeout": 20_000, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3,
