@@ -3,6 +3,7 @@
 import pytest
 
 from ramify.query.errors import NotFound
+from ramify.query.filter import BadFilter
 from ramify.query.service import Questions
 from tests.event_story import lines, told
 from tests.mesh_story import Mesh, model_answered
@@ -46,3 +47,14 @@ def test_what_nothing_is_called_is_not_found_by_its_first_name() -> None:
         ask.subtasks("nobody")
     with pytest.raises(NotFound, match="'c1' is a tool call, not a task or conversation"):
         ask.messages("c1")
+
+
+def test_half_a_character_names_nothing_on_any_engine() -> None:
+    """What a terminal gives of bytes that are no UTF-8: it was a traceback."""
+    ask = Questions(told(lines("async_fanout")))
+    for id in ("\udcff", "task_\ud800", "otel:trace:\udcff"):
+        for question in (ask.show, ask.tree, ask.why, ask.messages, ask.files):
+            with pytest.raises(NotFound, match="nothing has the id"):
+                question(id)
+    with pytest.raises(BadFilter, match="UTF-8"):
+        ask.tasks(filter="agent:\udcff")

@@ -13,6 +13,7 @@ import pytest
 from bench.traffic import traffic
 from ramify.indexing import Indexer
 from ramify.ingest import Ingest
+from ramify.model.mistake import Unreachable
 from ramify.model.observation import Observation
 from ramify.storage.base import Bounds
 from ramify.storage.sqlite import open_sqlite
@@ -54,6 +55,15 @@ def test_a_plain_user_needs_no_more_than_a_schema(user: str) -> None:
     going(store, names_of("anthropic/subtask-three-parallel"))
     assert store.count("observations") == 0
     store.close()
+
+
+def test_who_has_no_connection_left_waits_for_one() -> None:
+    """Other servers have them all, of its own or of the pooler's: that passes, and is no reason to end."""
+    with psycopg.connect(cluster().url, autocommit=True) as connection:
+        connection.execute("CREATE ROLE few LOGIN CONNECTION LIMIT 1")
+    url = f"postgresql://few@127.0.0.1:{cluster().port}/postgres"
+    with psycopg.connect(url), pytest.raises(Unreachable, match="too many connections"):
+        open_store(f"{url}?schema=few")
 
 
 def test_behind_a_pooler_everything_is_as_without_one(pooled: str) -> None:

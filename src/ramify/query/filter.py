@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ramify.model.moment import micros
+from ramify.model.steering import HALF
 from ramify.query.errors import BadQuestion
 
 LONGEST = 2000
@@ -132,6 +133,8 @@ def read_filter(text: str) -> Filter:
     """Raises BadFilter."""
     if len(text) > LONGEST:
         raise BadFilter(text, Place(LONGEST, len(text)), "the filter is too long", f"use at most {LONGEST} characters")
+    if half := HALF.search(text):
+        raise BadFilter(text, Place(half.start(), half.end()), "it is no character", "write the filter in Unicode (UTF-8)")
     terms: list[Term] = []
     at = 0
     while at < len(text):

@@ -2,6 +2,7 @@
 
 from ramify.model.entity import TABLES, Call, Entity, Task
 from ramify.model.ids import call_id
+from ramify.model.steering import HALF
 from ramify.query.errors import Ambiguous, NotFound
 from ramify.storage.base import Ref, Store, Wish
 
@@ -17,7 +18,7 @@ Found = list[tuple[str, Entity]]
 
 def resolve(store: Store, id: str, tables: tuple[str, ...] = ("tasks", "conversations", "calls", "tools")) -> tuple[str, Entity]:
     """The table and the row. Ramify's own ids may be shortened as long as they fit one thing."""
-    found = _own(store, id) or _native(store, id) or _shortened(store, id)
+    found = [] if HALF.search(id) else _own(store, id) or _native(store, id) or _shortened(store, id)
     rows = [one for one in found if one[0] in tables] or found
     if len(rows) > 1:
         candidates = [

@@ -5,6 +5,7 @@ from typing import Any
 
 from ramify.model.entity import Call, Conversation, Entity, Operation, Task, ToolCall
 from ramify.model.observation import Request, Response
+from ramify.model.steering import HALF
 from ramify.query import at_hand, events, family, files, found_text, kept, operations, told
 from ramify.query.ahead import ahead
 from ramify.query.assembly import call_shapes, conversation_shapes, task_shapes, tool_shapes
@@ -386,6 +387,8 @@ class Questions:
         """For an answer that is made of several: what one of them has read is known to the others. What a whole id of ours names is
         read together with what belongs to it, by the columns that name the task or the conversation."""
         table, around = ("tasks", task) if id.startswith("task_") else ("conversations", conversation) if id.startswith("conv_") else ("", ())
+        if HALF.search(id):
+            around = ()
         wishes = [Wish(table, "id", [id]), *(Wish(other, column, [id]) for other, column in around)] if around else []
         return Questions(ahead(self.store, *wishes), self.patience, self.price)
 

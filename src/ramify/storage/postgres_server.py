@@ -29,8 +29,8 @@ OUR_FAULT = (psycopg.IntegrityError, psycopg.DataError, psycopg.ProgrammingError
 """Trying the same again would fail again; everything else is the server's or the network's trouble. A name that is too long for
 an index is among them: one agent with such a name must not hold up all others."""
 PASSING = (
-    "starting up", "shutting down", "recovery mode", "not yet accepting", "too many clients", "too many connections", "no more connections",
-    "connection slots", "try again", "query_wait_timeout",
+    "starting up", "shutting down", "recovery mode", "not yet accepting", "too many clients", "too many connections", "no more connections", "connection slots",
+    "try again", "query_wait_timeout", "due to timeout", "terminating connection",
 )  # fmt: skip
 """Of what a server or a pooler says when it lets nobody in: what is otherwise in a while."""
 CONNECTING: dict[str, Any] = {
