@@ -270,6 +270,30 @@ def test_two_who_forget_at_once_take_away_what_each_of_them_would(engine: str, t
         assert difference(settled(store), settled(told(open_sqlite("memory:"), others))) == []
 
 
+@pytest.mark.parametrize("known", [3, 8, 13])
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_what_comes_while_it_is_planned_goes_with_the_rest(engine: str, known: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first plan derives some of it as what stays; the second has nothing of the first."""
+    url = ENGINES[to_be_had(engine)].address(tmp_path)
+    others = [one for batch in traffic(60, turns=8, width=5) for one in batch]
+    seen = secret("marzipan")
+    with closing(open_store(url, busy_seconds=60)) as store, closing(open_store(url, busy_seconds=60)) as writing:
+        told(store, [*others, *seen[:known]])
+        [row] = [row for row in store.docs("conversations") if isinstance(row, Conversation) and row.session == "marzipan-session"]
+        late = [seen[known:]]
+        derived_apart = Apart._derived
+
+        def deriving(*given: Any) -> Any:
+            while late:
+                told(writing, late.pop())
+            return derived_apart(*given)
+
+        monkeypatch.setattr("ramify.apart.SMALL", 0)
+        monkeypatch.setattr("ramify.apart.Apart._derived", deriving)
+        assert going(store, frozenset({row.id}))["observations"] == len(seen)
+        assert difference(settled(store), settled(told(open_sqlite("memory:"), others))) == []
+
+
 def test_nothing_of_it_is_left_on_the_disk(tmp_path: Path) -> None:
     """Not in the file, its write-ahead log or the search index; others' words are."""
     store = open_sqlite(f"sqlite:{tmp_path}/store.db")

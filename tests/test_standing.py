@@ -21,9 +21,9 @@ from tests.contracts.engines import ENGINES, seen_stories, to_be_had
 from tests.test_following import until
 
 SAID = {
-    "sqlite": rf"SQLite 3\.\d+\.\d+, schema {len(schema.STEPS)}, \d+ MiB",
-    "postgres": rf"PostgreSQL \d+\.\d+.*, schema {len(postgres_steps.STEPS)}, \d+ MiB; \d+ tables of days; servers hear of each other at once",
-    "clickhouse": r"ClickHouse \d+\.\d+\.[\d.]+, schema [1-9]\d*, \d+ MiB; \d+ parts, at most \d+ in one partition; \d+ merges under way",
+    "sqlite": rf"SQLite 3\.\d+\.\d+, schema {len(schema.STEPS)}, \d+ [KM]iB",
+    "postgres": rf"PostgreSQL \d+\.\d+.*, schema {len(postgres_steps.STEPS)}, \d+ [KM]iB; \d+ tables of days; servers hear of each other at once",
+    "clickhouse": r"ClickHouse \d+\.\d+\.[\d.]+, schema [1-9]\d*, \d+ [KM]iB; \d+ parts, at most \d+ in one partition; \d+ merges under way",
 }
 
 

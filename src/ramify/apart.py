@@ -4,6 +4,7 @@ They are derived into an empty store that notes whatever it is asked for. Where 
 that belongs to is taken in as well, until nothing more is found. What is derived so is what deriving the whole log would give.
 """
 
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -91,7 +92,8 @@ class Apart:
     """The conversations of a wish, and all that hangs together with them, in the order of the log."""
 
     def __init__(self, store: Near, rules: Rules, prices: Prices, folder: Path) -> None:
-        self._store, self._rules, self._prices, self._folder = store, rules, prices, folder
+        self._store, self._rules, self._prices = store, rules, prices
+        self._folder = Path(tempfile.mkdtemp(dir=folder))  # whoever plans again begins with nothing
         self.members = Members(store)
         self._seen: dict[str, tuple[int, Observation]] = {}
         self._count = 0

@@ -33,7 +33,7 @@ from ramify.setting_readers import (
 )
 from ramify.storage.address import HIDDEN
 
-LOGIN = re.compile(r"(?<=://)[^\s,]+(?=@)")
+WORD = re.compile(r"[^\s,]+")
 
 
 class Setting(Struct, frozen=True):
@@ -368,12 +368,19 @@ def variable_of(setting: Setting, environment: Mapping[str, str]) -> str | None:
     return None if not text or (setting.name == "port" and text.startswith("tcp://")) else text
 
 
+def without_login(word: re.Match[str]) -> str:
+    """Of an address, whoever it names."""
+    scheme, mark, rest = word[0].partition("://")
+    _, at, place = rest.rpartition("@")
+    return f"{scheme}{mark}{HIDDEN}@{place}" if mark and at else word[0]
+
+
 def checked(setting: Setting, text: str, origin: str) -> object:
     try:
         return setting.read(text)
     except ValueError as problem:
         raise UserMistake(
-            f"{setting.name} {problem}, not {LOGIN.sub(HIDDEN, text)!r}",
+            f"{setting.name} {problem}, not {WORD.sub(without_login, text)!r}",
             f"it was set by {origin}; for example {setting.flag} {setting.example}",
         ) from None
 
