@@ -345,3 +345,28 @@ def test_rows_that_another_derived_again_are_read_again(pair: Pair) -> None:
     one.step(seen[30:])
     assert found == [None]
     assert as_alone(pair[0]) == []
+
+
+def test_a_writer_leaves_a_server_that_takes_nothing_and_finds_the_one_that_does() -> None:
+    """After a failover a connection may lead to what is a standby now; it answers everything and stores nothing."""
+    url = cluster().url.replace("/postgres", "/failing_over")
+    with psycopg.connect(cluster().url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE failing_over")
+        with closing(open_postgres(url)) as store:
+            told(store, seen_in("anthropic/early-child"))
+            connection.execute("ALTER DATABASE failing_over SET default_transaction_read_only = on")
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'failing_over'")
+            ingest, rest = Ingest(store), seen_in("claude/nested")
+            said = []
+            for _ in range(3):
+                with pytest.raises(StoreDown) as down:
+                    ingest.step(rest)
+                said.append(str(down.value))
+            assert "read-only" in said[-1]
+            assert len(list(store.observations())) == len(seen_in("anthropic/early-child"))
+            connection.execute("ALTER DATABASE failing_over RESET default_transaction_read_only")
+            with suppress(StoreDown):  # by the connection that it still has
+                ingest.step(rest)
+            ingest.step(rest)
+            assert as_alone(store) == []
+            assert ingest.unlinked == ingest.lost == 0

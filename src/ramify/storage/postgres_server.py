@@ -255,6 +255,8 @@ class PostgresServer:
             connection.execute("COMMIT")
         except BaseException as problem:
             self._undo(connection)
+            if isinstance(problem, psycopg.errors.ReadOnlySqlTransaction):
+                connection.close()  # it leads to a server, or is of a time, that takes nothing: the next one may not
             if is_away(problem):
                 raise StoreDown(words(problem)) from problem
             raise
