@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ramify.storage.scratch import scratch_folder
@@ -47,3 +48,19 @@ def test_what_one_that_was_killed_left_goes_with_the_next_and_that_of_another_st
             pass
         assert folders(tmp_path) == stays
         store.close()
+
+
+def test_many_at_once_do_not_stumble_over_what_is_just_being_taken_away(tmp_path: Path) -> None:
+    store = open_sqlite(f"sqlite:{tmp_path}/store.db")
+
+    def come_and_go(number: int) -> None:
+        for _ in range(60):
+            with scratch_folder(store, f"trial{number}") as place:
+                (place / "rows").write_text("words")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(come_and_go, range(8)))
+    with scratch_folder(store, "last"):
+        pass
+    assert folders(tmp_path) == []
+    store.close()

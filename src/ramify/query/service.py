@@ -387,9 +387,7 @@ class Questions:
         """For an answer that is made of several: what one of them has read is known to the others. What a whole id of ours names is
         read together with what belongs to it, by the columns that name the task or the conversation."""
         table, around = ("tasks", task) if id.startswith("task_") else ("conversations", conversation) if id.startswith("conv_") else ("", ())
-        if HALF.search(id):
-            around = ()
-        wishes = [Wish(table, "id", [id]), *(Wish(other, column, [id]) for other, column in around)] if around else []
+        wishes = [Wish(table, "id", [id]), *(Wish(other, column, [id]) for other, column in around)] if around and not HALF.search(id) else []
         return Questions(ahead(self.store, *wishes), self.patience, self.price)
 
     def _named(self, id: str, first: tuple[str, ...], otherwise: tuple[str, ...] = ("operations",)) -> Entity:

@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -17,16 +17,23 @@ def scratch_folder(store: Store, act: str) -> Iterator[Path]:
     """For this process alone. What one that was killed left behind goes first: nobody holds its lock."""
     beside = Path(store.path).parent if store.path else Path(tempfile.gettempdir())
     name = hashlib.sha256(f"{store.url} {store.fact('identity')!r}".encode()).hexdigest()[:16]
-    for left in filter(is_ours, beside.glob(f"ramify-*-{name}*")):
-        with (left / "lock").open("wb") as lock:
-            if try_lock(lock.fileno()):
-                shutil.rmtree(left, ignore_errors=True)
+    for left in beside.glob(f"ramify-*-{name}*"):
+        with suppress(FileNotFoundError):  # its process has just ended
+            take_away(left)
     place, held = locked_folder(beside, f"ramify-{act}-{name}-")
     try:
         yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
         held.close()
+
+
+def take_away(left: Path) -> None:
+    if not is_ours(left):
+        return
+    with (left / "lock").open("wb") as lock:
+        if try_lock(lock.fileno()):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def is_ours(folder: Path) -> bool:
